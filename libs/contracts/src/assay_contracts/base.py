@@ -1,0 +1,91 @@
+"""What every message on the bus has in common."""
+
+from datetime import UTC, datetime
+from typing import ClassVar, Literal, Self
+from uuid import UUID, uuid4
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+Lane = Literal["shared", "solo"]
+"""`shared`: work done beside other work. `solo`: one at a time, so that a death there has one suspect."""
+
+FailureCategory = Literal[
+    "sandbox", "model", "bus", "timeout", "worker_died", "handed_over", "internal"
+]
+
+
+class Model(BaseModel):
+    """Base of every value: immutable; readers ignore fields they do not know."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Failure(Model):
+    """A failure of the platform, never of the skill. It makes a step `inconclusive`, never a zero."""
+
+    category: FailureCategory
+    reason: str = Field(max_length=2000)
+
+    @classmethod
+    def of(cls, category: FailureCategory, reason: str) -> Self:
+        """Build a failure, shortening a reason that is too long to send."""
+        return cls(category=category, reason=reason[:2000])
+
+
+class Message(Model):
+    """Base of everything said on the bus. Within a schema version, changes only add."""
+
+    SUBJECT: ClassVar[str]
+
+    schema_version: Literal[1] = 1
+    message_id: UUID = Field(default_factory=uuid4)
+    occurred_at: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    def subject(self) -> str:
+        """Where this message is published."""
+        return self.SUBJECT
+
+    def dedup_key(self) -> str:
+        """The natural key of what this message says: saying it twice has the effect of once."""
+        return f"{self.subject()}:{self.message_id}"
+
+
+class Step(Message):
+    """A message about one step of one validation, at one attempt of it."""
+
+    validation_id: UUID
+    step_id: str
+    """Natural key of the step: `<validation_id>.<what>`; equal for every attempt."""
+    attempt: int = Field(ge=1)
+
+    def dedup_key(self) -> str:
+        return f"{self.subject()}:{self.step_id}:{self.attempt}"
+
+
+class Result(Step):
+    """What a worker says when a step has ended, well or not."""
+
+    failure: Failure | None = None
+    """Set when the platform failed; every result field is then empty."""
+
+
+class Work(Step):
+    """A step that the conductor asks a worker to carry out."""
+
+    RESULT: ClassVar[type[Result]]
+
+    skill_id: UUID
+    skill_name: str
+    lane: Lane = "shared"
+
+    def subject(self) -> str:
+        return self.SUBJECT if self.lane == "shared" else f"{self.SUBJECT}.solo"
+
+    def failed(self, failure: Failure) -> Result:
+        """The result that says this step failed for a reason of ours."""
+        return self.RESULT(
+            validation_id=self.validation_id,
+            step_id=self.step_id,
+            attempt=self.attempt,
+            failure=failure,
+        )

@@ -1,0 +1,90 @@
+"""The report: numbers from code, prose from the report writer."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field
+
+from assay_contracts.base import Model, Result, Work
+from assay_contracts.grades import Grade
+from assay_contracts.runs import (
+    ModelUse,
+    NetworkCall,
+    Package,
+    RunKind,
+    RunTimings,
+    SandboxProof,
+    TaskOutcome,
+)
+from assay_contracts.skills import Dependencies, Finding, Sha256, ValidationStage
+from assay_contracts.tasks import Task
+from assay_contracts.validations import Scores, ValidationKind, Verdict
+
+
+class RunReport(Model):
+    """One run as the report shows it."""
+
+    kind: RunKind
+    outcomes: tuple[TaskOutcome, ...]
+    grades: tuple[Grade, ...]
+    network_calls: tuple[NetworkCall, ...]
+    sandbox: SandboxProof | None
+    packages_added: tuple[Package, ...]
+    timings: RunTimings | None
+    failure: str | None = None
+
+
+class Prose(Model):
+    """What the report writer adds. It holds no number that code did not compute."""
+
+    summary: str = Field(max_length=500)
+    """One line."""
+    strengths: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    recommendations: tuple[str, ...] = ()
+
+
+class Report(Model):
+    """Everything a person needs to decide, as data. The Markdown is made from it."""
+
+    validation_id: UUID
+    skill_id: UUID
+    skill_name: str
+    revision: int
+    kind: ValidationKind
+    bundle_sha256: Sha256
+    validation_stage: ValidationStage
+    verdict: Verdict
+    reason: str
+    scores: Scores | None
+    layer1_passed: bool | None
+    layer2_passed: bool | None
+    findings: tuple[Finding, ...]
+    dependencies: Dependencies
+    tasks: tuple[Task, ...]
+    runs: tuple[RunReport, ...]
+    prose: Prose | None
+    """None when the writer failed: the report then says so."""
+    models: tuple[ModelUse, ...]
+    rubric_version: str
+    queued_at: AwareDatetime
+    started_at: AwareDatetime | None
+    completed_at: AwareDatetime
+
+
+class ReportWritten(Result):
+    """The prose is written."""
+
+    SUBJECT: ClassVar[str] = "report.written"
+
+    prose: Prose | None = None
+    model: ModelUse | None = None
+
+
+class ReportRequested(Work):
+    """Write the prose for this report."""
+
+    SUBJECT: ClassVar[str] = "report.requested"
+    RESULT = ReportWritten
+
+    report: Report

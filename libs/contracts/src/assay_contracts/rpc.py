@@ -1,0 +1,217 @@
+"""Questions that one service asks another and waits for: request, reply, and the shape of every refusal."""
+
+from typing import ClassVar, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field
+
+from assay_contracts.base import Message, Model
+from assay_contracts.skills import (
+    BundleRef,
+    Finding,
+    SkillManifest,
+    SkillStatus,
+    ValidationStage,
+)
+from assay_contracts.validations import ProgressStep, ReportRef, Scores, Verdict
+
+ProblemCode = Literal[
+    "UNAUTHORIZED",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "SKILL_NOT_FOUND",
+    "IMAGE_NOT_FOUND",
+    "SKILL_ALREADY_EXISTS",
+    "VALIDATION_IN_PROGRESS",
+    "INVALID_SKILL_FORMAT",
+    "INVALID_ZIP",
+    "INVALID_REQUEST",
+    "INVALID_STATUS_TRANSITION",
+    "VALIDATION_NOT_COMPLETED",
+    "REGRESSION_FAILED",
+    "FILE_TOO_LARGE",
+    "VALIDATION_TIMEOUT",
+    "DEPENDENCY_INSTALL_FAILED",
+    "VALIDATION_ERROR",
+    "SERVICE_UNAVAILABLE",
+]
+
+
+class ProblemDetails(Model):
+    """What a program needs to act on a refusal; only the fields that apply are set."""
+
+    findings: tuple[Finding, ...] = ()
+    skill_id: UUID | None = None
+    retry_after_s: int | None = None
+    error_id: str | None = None
+    """Find it in the logs."""
+    fields: tuple[str, ...] = ()
+    """Request fields that were wrong, each with why."""
+
+
+class Problem(Model):
+    """The shape of every refusal, over HTTP and between services."""
+
+    code: ProblemCode
+    message: str
+    """What happened, why, and what to do."""
+    details: ProblemDetails = ProblemDetails()
+
+
+class ProblemError(Exception):
+    """Raised where a question is refused; becomes a `Problem` at the edge."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+R = TypeVar("R", bound=Model)
+
+
+class Reply(Model, Generic[R]):
+    """Exactly one of the two is set."""
+
+    value: R | None = None
+    problem: Problem | None = None
+
+
+class Rpc(Message, Generic[R]):
+    """A question. `REPLY` is the type of its answer."""
+
+    REPLY: ClassVar[type[Model]]
+
+
+class SubmitReply(Model):
+    skill_id: UUID
+    name: str
+    status: SkillStatus
+    validation_id: UUID
+    findings: tuple[Finding, ...] = ()
+
+
+class IngestSubmit(Rpc[SubmitReply]):
+    """Unpack, check and register the upload that lies in the `uploads` bucket."""
+
+    SUBJECT: ClassVar[str] = "ingest.submit"
+    REPLY = SubmitReply
+
+    upload_id: UUID
+    filename: str
+    uploaded_by: str
+
+
+class RegisterReply(Model):
+    skill_id: UUID
+    revision: int
+    status: SkillStatus
+    validation_id: UUID
+
+
+class RegisterSkill(Rpc[RegisterReply]):
+    """Record a checked upload and queue its validation, in one transaction.
+
+    Refused with `SKILL_ALREADY_EXISTS` when the name is in use. Idempotent by `upload_id`.
+    """
+
+    SUBJECT: ClassVar[str] = "records.register"
+    REPLY = RegisterReply
+
+    upload_id: UUID
+    uploaded_by: str
+    bundle: BundleRef
+    manifest: SkillManifest
+    findings: tuple[Finding, ...] = ()
+
+
+class SkillSummary(Model):
+    skill_id: UUID
+    name: str
+    description: str
+    status: SkillStatus
+    validation_stage: ValidationStage | None
+    validation_score: float | None
+    layer1_passed: bool | None
+    layer2_passed: bool | None
+    created_at: AwareDatetime
+    validated_at: AwareDatetime | None
+
+
+class SkillPage(Model):
+    skills: tuple[SkillSummary, ...]
+    total: int
+    page: int
+    size: int
+
+
+class ListSkills(Rpc[SkillPage]):
+    SUBJECT: ClassVar[str] = "records.list-skills"
+    REPLY = SkillPage
+
+    status: SkillStatus | None = None
+    validation_stage: ValidationStage | None = None
+    q: str | None = None
+    page: int = Field(default=1, ge=1)
+    size: int = Field(default=20, ge=1, le=100)
+
+
+class SkillDetail(SkillSummary):
+    revision: int
+    bundle_sha256: str
+    uploaded_by: str
+    manifest: SkillManifest
+    findings: tuple[Finding, ...]
+    validation_id: UUID | None
+    verdict: Verdict | None
+    reason: str | None
+    scores: Scores | None
+
+
+class GetSkill(Rpc[SkillDetail]):
+    SUBJECT: ClassVar[str] = "records.get-skill"
+    REPLY = SkillDetail
+
+    skill_id: UUID
+
+
+class SkillStatusView(Model):
+    """How far the newest validation of a skill has come."""
+
+    skill_id: UUID
+    name: str
+    status: SkillStatus
+    validation_id: UUID | None
+    validation_stage: ValidationStage | None
+    step: ProgressStep | None
+    detail: str
+    progress: float = Field(ge=0, le=1)
+    tasks_done: int
+    tasks_total: int
+    scores: Scores | None
+    verdict: Verdict | None
+    reason: str | None
+    started_at: AwareDatetime | None
+    completed_at: AwareDatetime | None
+
+
+class GetStatus(Rpc[SkillStatusView]):
+    SUBJECT: ClassVar[str] = "records.get-status"
+    REPLY = SkillStatusView
+
+    skill_id: UUID
+
+
+class ReportView(Model):
+    skill_id: UUID
+    validation_id: UUID
+    report: ReportRef
+
+
+class GetReport(Rpc[ReportView]):
+    """Refused with `VALIDATION_NOT_COMPLETED` while there is none."""
+
+    SUBJECT: ClassVar[str] = "records.get-report"
+    REPLY = ReportView
+
+    skill_id: UUID

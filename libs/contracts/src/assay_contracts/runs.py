@@ -1,0 +1,158 @@
+"""A run: one set of tasks carried out in one sandbox, and the traces it leaves."""
+
+from typing import ClassVar, Literal
+
+from pydantic import AwareDatetime, Field
+
+from assay_contracts.base import Model, Result, Work
+from assay_contracts.skills import BundleRef
+from assay_contracts.tasks import CheckResult, Task, TaskId
+
+RunKind = Literal["online", "offline", "regression"]
+SandboxKind = Literal["bubblewrap", "daytona", "fake"]
+NetworkMode = Literal["open", "blocked"]
+UseKind = Literal["read", "run"]
+Bound = Literal["steps", "time", "output", "tokens"]
+Ecosystem = Literal["pip", "npm", "system"]
+Role = Literal["planner", "executor", "grader", "reporter"]
+
+
+class MountedSkill(Model):
+    """A skill that the executing agent finds under `/workspace/skills/<name>/`."""
+
+    name: str
+    bundle: BundleRef
+
+
+class ModelUse(Model):
+    """What one role's model was and what it cost."""
+
+    role: Role
+    model: str
+    """`provider:model`, or `rehearsal:<version>` when no LLM took part."""
+    prompt_version: str
+    calls: int = Field(ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    seconds: float = Field(ge=0)
+    """Time spent waiting for the model."""
+
+
+class SkillUse(Model):
+    """Evidence that a task used a skill: a successful read of its SKILL.md, or a run of its files."""
+
+    skill: str
+    kind: UseKind
+    evidence: str
+    """The tool call it rests on."""
+    step: int = Field(ge=0)
+    """Index into the trace's steps."""
+
+
+class NetworkCall(Model):
+    """One attempt to reach anything but the sandbox's own loopback."""
+
+    at: AwareDatetime
+    task_id: TaskId | None
+    command: str
+    destination: str
+    """Host name where the sandbox asked for one, else address, else `unknown`."""
+
+
+class TraceStep(Model):
+    """One tool call and what came of it."""
+
+    tool: str
+    arguments: str
+    """JSON of the arguments."""
+    output: str
+    truncated: bool = False
+    failed: bool = False
+    exit_code: int | None = None
+    at: AwareDatetime
+    seconds: float = Field(ge=0)
+
+
+class Trace(Model):
+    """What the agent did in one task. Stored whole in the `traces` bucket."""
+
+    task_id: TaskId
+    prompt: str
+    steps: tuple[TraceStep, ...]
+    answer: str
+    """The agent's last words: its claim, not evidence."""
+    files_made: tuple[str, ...] = ()
+    skills_used: tuple[SkillUse, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    bounds_hit: tuple[Bound, ...] = ()
+
+
+class TaskOutcome(Model):
+    """The short form of a trace, small enough for a message."""
+
+    task_id: TaskId
+    trace_key: str
+    skills_used: tuple[SkillUse, ...]
+    checks: tuple[CheckResult, ...]
+    bounds_hit: tuple[Bound, ...] = ()
+    commands: int = Field(ge=0)
+    seconds: float = Field(ge=0)
+    answer: str = Field(max_length=4000)
+
+
+class SandboxProof(Model):
+    """In which cell the run happened and how its network mode was proven."""
+
+    kind: SandboxKind
+    base: str
+    """Snapshot it was created from, or `base`."""
+    network: NetworkMode
+    proof: str
+    """What the probe from inside did and saw."""
+    observation: str
+    """How network calls were counted."""
+
+
+class Package(Model):
+    ecosystem: Ecosystem
+    name: str
+    version: str
+
+
+class RunTimings(Model):
+    """Seconds. What is left of `wall` after the others is the platform's overhead."""
+
+    wall: float = Field(ge=0)
+    model: float = Field(ge=0)
+    commands: float = Field(ge=0)
+
+
+class RunFinished(Result):
+    """The run has ended. Public to judge and scorer only."""
+
+    SUBJECT: ClassVar[str] = "run.finished"
+
+    outcomes: tuple[TaskOutcome, ...] = ()
+    network_calls: tuple[NetworkCall, ...] = ()
+    sandbox: SandboxProof | None = None
+    candidate: str | None = None
+    packages_before: tuple[Package, ...] = ()
+    packages_after: tuple[Package, ...] = ()
+    model: ModelUse | None = None
+    timings: RunTimings | None = None
+
+
+class RunRequested(Work):
+    """Carry these tasks out in one sandbox."""
+
+    SUBJECT: ClassVar[str] = "run.requested"
+    RESULT = RunFinished
+
+    kind: RunKind
+    tasks: tuple[Task, ...]
+    skills: tuple[MountedSkill, ...]
+    base: str | None = None
+    """Snapshot to start from; none means the base environment."""
+    capture: str | None = None
+    """Name under which to keep the environment afterwards, if at all."""
+    time_limit_s: float = Field(gt=0)

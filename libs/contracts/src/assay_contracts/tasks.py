@@ -1,0 +1,57 @@
+"""A blind task: what an agent is asked to do, and how its result is checked."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assay_contracts.base import Model
+
+TaskId = Annotated[str, Field(pattern=r"^t[1-9][0-9]?$")]
+
+
+class TaskFile(Model):
+    """An input file, put into the task's folder before the agent starts."""
+
+    path: str
+    """Relative to the task's folder."""
+    content: str
+
+
+class CommandCheck(Model):
+    """Passes when the command, run in the task's folder, exits with `exit_code`."""
+
+    kind: Literal["command"] = "command"
+    command: str
+    exit_code: int = 0
+
+
+class FileCheck(Model):
+    """Passes when the file exists in the task's folder and is not empty."""
+
+    kind: Literal["file"] = "file"
+    path: str
+
+
+class PatternCheck(Model):
+    """Passes when the regular expression is found in the file, or in the agent's output if no file is named."""
+
+    kind: Literal["pattern"] = "pattern"
+    pattern: str
+    path: str | None = None
+
+
+Check = Annotated[CommandCheck | FileCheck | PatternCheck, Field(discriminator="kind")]
+
+
+class Task(Model):
+    task_id: TaskId
+    prompt: str = Field(min_length=1, max_length=8000)
+    files: tuple[TaskFile, ...] = ()
+    success_criterion: str = Field(min_length=1, max_length=2000)
+    checks: tuple[Check, ...] = ()
+
+
+class CheckResult(Model):
+    check: Check
+    passed: bool
+    detail: str = Field(max_length=2000)

@@ -1,0 +1,216 @@
+"""Streams, consumers, buckets and who may say and hear what: the bus as data, declared here and nowhere else."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Literal
+
+from assay_contracts.base import Message, Work
+from assay_contracts.grades import GradingRequested, RunGraded
+from assay_contracts.reports import ReportRequested, ReportWritten
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    IngestSubmit,
+    ListSkills,
+    RegisterSkill,
+)
+from assay_contracts.runs import RunFinished, RunRequested
+from assay_contracts.skills import SkillUploaded
+from assay_contracts.validations import (
+    CleanupFinished,
+    CleanupRequested,
+    ValidationCompleted,
+    ValidationPlanned,
+    ValidationProgressed,
+    ValidationRequested,
+)
+
+ServiceName = Literal["ingest", "sandbox-runner", "judge", "scorer", "gateway"]
+StreamName = Literal["FACTS", "WORK", "DEAD"]
+BucketName = Literal["uploads", "bundles", "traces", "reports"]
+
+ACK_WAIT: Final = timedelta(seconds=15)
+"""A worker that says nothing for this long is taken for dead."""
+HEARTBEAT: Final = ACK_WAIT / 3
+SHARED_DELIVERIES: Final = 2
+"""Deaths of a worker on one shared step before the step is tried alone."""
+SOLO_DELIVERIES: Final = 3
+"""Deaths on the solo lane before the step is given up."""
+
+WORK_MESSAGES: Final[tuple[type[Work], ...]] = (
+    ValidationRequested,
+    RunRequested,
+    GradingRequested,
+    ReportRequested,
+    CleanupRequested,
+)
+FACTS: Final[tuple[type[Message], ...]] = (
+    SkillUploaded,
+    ValidationPlanned,
+    RunFinished,
+    RunGraded,
+    ReportWritten,
+    CleanupFinished,
+    ValidationCompleted,
+)
+PUBLIC_FACTS: Final[tuple[type[Message], ...]] = (SkillUploaded, ValidationCompleted)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    name: StreamName
+    subjects: tuple[str, ...]
+    work_queue: bool
+    """A work queue drops a message once it is acknowledged and refuses new ones when full."""
+    max_age: timedelta | None
+    duplicate_window: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A durable pull consumer that the replicas of one service share."""
+
+    name: str
+    stream: StreamName
+    service: ServiceName
+    subject: str
+    max_ack_pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    name: BucketName
+    ttl: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one service may do on the bus, beside its consumers."""
+
+    says: tuple[type[Message], ...]
+    asks: tuple[type[Message], ...]
+    answers: tuple[type[Message], ...]
+    listens: tuple[type[Message], ...]
+    """Heard live, without a stream."""
+    reads: tuple[BucketName, ...]
+    writes: tuple[BucketName, ...]
+
+
+STREAMS: Final = (
+    Stream(
+        name="FACTS",
+        subjects=tuple(message.SUBJECT for message in FACTS),
+        work_queue=False,
+        max_age=timedelta(days=30),
+        duplicate_window=timedelta(hours=24),
+    ),
+    Stream(
+        name="WORK",
+        subjects=("*.requested", "*.requested.solo"),
+        work_queue=True,
+        max_age=None,
+        duplicate_window=timedelta(hours=1),
+    ),
+    Stream(
+        name="DEAD",
+        subjects=("dead.>",),
+        work_queue=False,
+        max_age=timedelta(days=30),
+        duplicate_window=timedelta(hours=1),
+    ),
+)
+
+BUCKETS: Final = (
+    Bucket("uploads", ttl=timedelta(hours=1)),
+    Bucket("bundles", ttl=None),
+    Bucket("traces", ttl=None),
+    Bucket("reports", ttl=None),
+)
+
+WORKERS: Final[dict[type[Work], ServiceName]] = {
+    ValidationRequested: "judge",
+    RunRequested: "sandbox-runner",
+    GradingRequested: "judge",
+    ReportRequested: "judge",
+    CleanupRequested: "sandbox-runner",
+}
+RECORDED: Final = (ValidationPlanned, RunFinished, RunGraded, ReportWritten, CleanupFinished)
+"""The facts that the scorer takes in."""
+
+GRANTS: Final[dict[ServiceName, Grant]] = {
+    "gateway": Grant(
+        says=(),
+        asks=(IngestSubmit, ListSkills, GetSkill, GetStatus, GetReport),
+        answers=(),
+        listens=(ValidationProgressed,),
+        reads=("reports",),
+        writes=("uploads",),
+    ),
+    "ingest": Grant(
+        says=(),
+        asks=(RegisterSkill,),
+        answers=(IngestSubmit,),
+        listens=(),
+        reads=("uploads",),
+        writes=("uploads", "bundles"),
+    ),
+    "judge": Grant(
+        says=(ValidationPlanned, RunGraded, ReportWritten, ValidationProgressed),
+        asks=(),
+        answers=(),
+        listens=(),
+        reads=("bundles", "traces"),
+        writes=(),
+    ),
+    "sandbox-runner": Grant(
+        says=(RunFinished, CleanupFinished, ValidationProgressed),
+        asks=(),
+        answers=(),
+        listens=(),
+        reads=("bundles",),
+        writes=("traces",),
+    ),
+    "scorer": Grant(
+        says=(*WORK_MESSAGES, SkillUploaded, ValidationCompleted, ValidationProgressed),
+        asks=(),
+        answers=(RegisterSkill, ListSkills, GetSkill, GetStatus, GetReport),
+        listens=(ValidationProgressed,),
+        reads=("bundles", "traces", "reports"),
+        writes=("bundles", "traces", "reports"),
+    ),
+}
+
+
+def consumer_name(service: ServiceName, subject: str) -> str:
+    """`judge` and `run.requested.solo` give `judge-run-requested-solo`."""
+    return f"{service}-{subject.replace('.', '-')}"
+
+
+def _consumers() -> tuple[Consumer, ...]:
+    work = (
+        Consumer(consumer_name(service, subject), "WORK", service, subject, max_ack_pending)
+        for message, service in WORKERS.items()
+        for subject, max_ack_pending in (
+            (message.SUBJECT, 1000),
+            # One message in flight for all replicas together: that is what makes the lane solo.
+            (f"{message.SUBJECT}.solo", 1),
+        )
+    )
+    facts = (
+        Consumer(consumer_name("scorer", fact.SUBJECT), "FACTS", "scorer", fact.SUBJECT, 1000)
+        for fact in RECORDED
+    )
+    return (*work, *facts)
+
+
+CONSUMERS: Final = _consumers()
+
+
+def stream_of(subject: str) -> StreamName | None:
+    """The stream that keeps `subject`, or None for what is only said live."""
+    if subject.startswith("dead."):
+        return "DEAD"
+    if subject.removesuffix(".solo").endswith(".requested"):
+        return "WORK"
+    return "FACTS" if subject in {fact.SUBJECT for fact in FACTS} else None

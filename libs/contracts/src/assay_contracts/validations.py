@@ -1,0 +1,124 @@
+"""A validation: from the request for tasks to its one public completion."""
+
+from typing import ClassVar, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field
+
+from assay_contracts.base import Message, Model, Result, Work
+from assay_contracts.runs import ModelUse
+from assay_contracts.skills import BundleRef, Sha256
+from assay_contracts.tasks import Task
+
+Verdict = Literal["passed", "failed", "inconclusive"]
+ValidationKind = Literal["initial", "revalidation", "full_test"]
+ProgressStep = Literal[
+    "queued",
+    "planning",
+    "online_run",
+    "online_grading",
+    "offline_run",
+    "offline_grading",
+    "reporting",
+    "done",
+]
+
+
+class ValidationPlanned(Result):
+    """The tasks are written."""
+
+    SUBJECT: ClassVar[str] = "validation.planned"
+
+    tasks: tuple[Task, ...] = ()
+    model: ModelUse | None = None
+
+
+class ValidationRequested(Work):
+    """Write blind tasks for this skill."""
+
+    SUBJECT: ClassVar[str] = "validation.requested"
+    RESULT = ValidationPlanned
+
+    bundle: BundleRef
+    task_count: int = Field(default=3, ge=1, le=5)
+
+
+class Scores(Model):
+    """Each 0 to 100, one decimal; computed in code, never by a model."""
+
+    completion: float
+    trigger: float
+    offline: float | None
+    """None when there was no offline run because the online run failed; it then adds nothing."""
+    overall: float
+
+
+class ReportRef(Model):
+    """Where the report lies."""
+
+    url: str
+    """Path below the gateway's address."""
+    json_key: str
+    markdown_key: str
+    """Keys in the `reports` bucket."""
+
+
+class ValidationTimings(Model):
+    queued_at: AwareDatetime
+    started_at: AwareDatetime | None
+    completed_at: AwareDatetime
+    model_seconds: float
+    command_seconds: float
+
+
+class ValidationCompleted(Message):
+    """A validation has ended. Public; said exactly once for each validation."""
+
+    SUBJECT: ClassVar[str] = "validation.completed"
+
+    validation_id: UUID
+    skill_id: UUID
+    skill_name: str
+    revision: int
+    kind: ValidationKind
+    bundle_sha256: Sha256
+    verdict: Verdict
+    reason: str
+    """One line: why this verdict."""
+    scores: Scores | None
+    """None when inconclusive before anything could be scored."""
+    models: tuple[str, ...]
+    """`provider:model` of every model that took part."""
+    timings: ValidationTimings
+    report: ReportRef
+
+    def dedup_key(self) -> str:
+        return f"{self.SUBJECT}:{self.validation_id}"
+
+
+class ValidationProgressed(Message):
+    """Live progress, lossy on purpose: whoever misses one sees the next."""
+
+    SUBJECT: ClassVar[str] = "validation.progressed"
+
+    validation_id: UUID
+    skill_id: UUID
+    step: ProgressStep
+    detail: str = Field(max_length=500)
+    tasks_done: int = Field(default=0, ge=0)
+    tasks_total: int = Field(default=0, ge=0)
+
+
+class CleanupFinished(Result):
+    """The snapshots are gone, or the reason why not."""
+
+    SUBJECT: ClassVar[str] = "cleanup.finished"
+
+
+class CleanupRequested(Work):
+    """Delete snapshots that nobody needs any more."""
+
+    SUBJECT: ClassVar[str] = "cleanup.requested"
+    RESULT = CleanupFinished
+
+    snapshots: tuple[str, ...]
