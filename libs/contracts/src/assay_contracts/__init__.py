@@ -1,1 +1,1 @@
-"""Assay's contracts: every message, subject, stream, consumer and bucket. Depends on pydantic alone."""
+"""Every message, subject, stream, consumer and bucket of Assay. Depends on pydantic alone."""

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 Lane = Literal["shared", "solo"]
-"""`shared`: work done beside other work. `solo`: one at a time, so that a death there has one suspect."""
+"""`shared`: beside other work. `solo`: one at a time, so that a death has one suspect."""
 
 FailureCategory = Literal[
     "sandbox", "model", "bus", "timeout", "worker_died", "handed_over", "internal"
@@ -21,7 +21,7 @@ class Model(BaseModel):
 
 
 class Failure(Model):
-    """A failure of the platform, never of the skill. It makes a step `inconclusive`, never a zero."""
+    """A failure of the platform, not of the skill: it makes a step `inconclusive`, not a zero."""
 
     category: FailureCategory
     reason: str = Field(max_length=2000)

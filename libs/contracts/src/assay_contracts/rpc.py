@@ -1,4 +1,4 @@
-"""Questions that one service asks another and waits for: request, reply, and the shape of every refusal."""
+"""Questions that one service asks another and waits for, and the shape of every refusal."""
 
 from typing import ClassVar, Generic, Literal, TypeVar
 from uuid import UUID

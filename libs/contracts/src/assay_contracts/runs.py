@@ -39,7 +39,7 @@ class ModelUse(Model):
 
 
 class SkillUse(Model):
-    """Evidence that a task used a skill: a successful read of its SKILL.md, or a run of its files."""
+    """Evidence of use: a successful read of the skill's SKILL.md, or a run of its files."""
 
     skill: str
     kind: UseKind

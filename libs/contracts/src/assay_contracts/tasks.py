@@ -33,7 +33,7 @@ class FileCheck(Model):
 
 
 class PatternCheck(Model):
-    """Passes when the regular expression is found in the file, or in the agent's output if no file is named."""
+    """Passes when the pattern is found in the file, or in the agent's output if none is named."""
 
     kind: Literal["pattern"] = "pattern"
     pattern: str

@@ -1,4 +1,4 @@
-"""Streams, consumers, buckets and who may say and hear what: the bus as data, declared here and nowhere else."""
+"""The bus as data: streams, consumers, buckets, and who may say and hear what."""
 
 from dataclasses import dataclass
 from datetime import timedelta
