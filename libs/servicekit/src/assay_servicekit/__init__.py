@@ -1,1 +1,1 @@
-
+"""The plumbing every service needs, once. No domain lives here."""

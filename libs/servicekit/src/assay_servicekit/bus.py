@@ -1,0 +1,346 @@
+"""The one way a service speaks and listens: durable work, recorded facts, questions, live words.
+
+Delivery is at least once. Workers are stateless: what makes an effect happen once is the scorer,
+which takes the first result for a step and drops the others.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import structlog
+from faststream import AckPolicy
+from faststream.message import StreamMessage
+from faststream.nats import JStream, NatsBroker, PullSub
+from faststream.nats.annotations import NatsMessage
+from faststream.nats.opentelemetry import NatsTelemetryMiddleware
+from faststream.nats.prometheus import NatsPrometheusMiddleware
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+from prometheus_client import REGISTRY
+from pydantic import ValidationError
+
+from assay_contracts.base import Failure, Message, Model, Result, Work
+from assay_contracts.rpc import Problem, ProblemDetails, ProblemError, Reply, Rpc
+from assay_contracts.topology import (
+    CONSUMERS,
+    SHARED_DELIVERIES,
+    SOLO_DELIVERIES,
+    ServiceName,
+    consumer_name,
+    stream_of,
+)
+from assay_servicekit.delivery import dead_letter, heartbeat, retry_delay_s
+from assay_servicekit.lanes import Lanes
+from assay_servicekit.objects import ObjectStore, ObjectStoreUnavailable
+from assay_servicekit.settings import ServiceSettings
+
+M = TypeVar("M", bound=Message)
+W = TypeVar("W", bound=Work)
+R = TypeVar("R", bound=Model)
+Q = TypeVar("Q", bound=Rpc[Model])
+
+PUBLISH_TIMEOUT_S = 5.0
+TOPOLOGY_WAIT_S = 60.0
+FACT_TRIES = 8
+QUESTION_WORKERS = 64
+EXIT_BUS_LOST = 70
+
+log = structlog.get_logger(__name__)
+
+
+class Unavailable(Exception):
+    """Something this handler needs is down; the message is tried again, however often it takes."""
+
+
+class TopologyMissing(RuntimeError):
+    """The bus lacks the streams or consumers this service needs."""
+
+
+async def _undecoded(message: StreamMessage[Msg]) -> bytes:
+    # Decoding is ours: bytes that do not parse must reach the dead letters, not an exception.
+    return message.body
+
+
+class Bus:
+    def __init__(self, settings: ServiceSettings, service: ServiceName) -> None:
+        self.service: ServiceName = service
+        self._handover_s = settings.handover_s
+        self._lanes = Lanes()
+        self._under_way: set[asyncio.Task[Result]] = set()
+        self._stopping = False
+        self._inbox = f"_IN.{service}"
+        self._broker = NatsBroker(
+            settings.nats_url.get_secret_value(),
+            name=f"assay-{service}",
+            inbox_prefix=self._inbox,
+            ack_policy=AckPolicy.MANUAL,
+            decoder=_undecoded,
+            # The defaults give up after two minutes and then spin for ever; see `_on_closed`.
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=1,
+            ping_interval=5,
+            closed_cb=self._on_closed,
+            graceful_timeout=settings.handover_s + 5,
+            middlewares=(
+                NatsTelemetryMiddleware(),
+                NatsPrometheusMiddleware(registry=REGISTRY, app_name=f"assay-{service}"),
+            ),
+        )
+        self.objects = ObjectStore(self.jetstream)
+
+    def jetstream(self) -> JetStreamContext:
+        """The raw JetStream client, for plumbing that applies the topology or reads streams."""
+        return self._broker.config.broker_config.connection_state.stream
+
+    # -- listening ------------------------------------------------------------------------------
+
+    def on_work(
+        self, request: type[W], handle: Callable[[W], Awaitable[Result]], *, slots: int
+    ) -> None:
+        """Carry out `request` with `handle`, at most `slots` at once, and say its result.
+
+        An exception from `handle` is a defect of ours: the step ends as failed with category
+        `internal`, for the scorer to retry or give up.
+        """
+
+        async def receive(message: NatsMessage) -> None:
+            work = await self._parse(message, request)
+            if work is None:
+                return
+            if self._stopping:
+                await message.raw_message.nak()
+                return
+            structlog.contextvars.bind_contextvars(
+                validation_id=str(work.validation_id), step=work.step_id
+            )
+            async with heartbeat(message.raw_message):
+                result = await self._result_of(work, message.raw_message, handle)
+                await self._say_until_heard(result)
+            await message.raw_message.ack_sync(timeout=PUBLISH_TIMEOUT_S)
+
+        for subject, count in ((request.SUBJECT, slots), (f"{request.SUBJECT}.solo", 1)):
+            # One subscriber a slot: FastStream's `max_workers` fetches more than it can run.
+            for _ in range(count):
+                self._subscribe_durably(subject, receive)
+
+    def on_fact(self, message: type[M], handle: Callable[[M], Awaitable[None]]) -> None:
+        """Record `message` with `handle`: tried again with backoff, dead-lettered when hopeless."""
+
+        async def receive(incoming: NatsMessage) -> None:
+            fact = await self._parse(incoming, message)
+            if fact is None:
+                return
+            raw = incoming.raw_message
+            tries = raw.metadata.num_delivered
+            try:
+                await handle(fact)
+            except Unavailable as error:
+                log.warning("fact_postponed", subject=raw.subject, reason=str(error))
+                await raw.nak(delay=retry_delay_s(tries))
+            except Exception as error:
+                log.exception("fact_failed", subject=raw.subject, tries=tries)
+                if tries >= FACT_TRIES:
+                    await dead_letter(self.jetstream(), raw, f"{type(error).__name__}: {error}")
+                else:
+                    await raw.nak(delay=retry_delay_s(tries))
+            else:
+                await raw.ack_sync(timeout=PUBLISH_TIMEOUT_S)
+
+        self._subscribe_durably(message.SUBJECT, receive)
+
+    def on_question(self, question: type[Q], handle: Callable[[Q], Awaitable[Model]]) -> None:
+        """Answer `question`; a ProblemError from `handle` is raised again where it was asked."""
+
+        async def receive(message: NatsMessage) -> bytes:
+            try:
+                value = await handle(question.model_validate_json(message.body))
+            except ProblemError as error:
+                return Reply[Model](problem=error.problem).model_dump_json().encode()
+            except (Unavailable, ObjectStoreUnavailable) as error:
+                log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
+                return Reply[Model](problem=_try_later(str(error))).model_dump_json().encode()
+            return b'{"value":' + value.model_dump_json().encode() + b"}"
+
+        self._broker.subscriber(question.SUBJECT, queue=self.service, max_workers=QUESTION_WORKERS)(
+            receive
+        )
+
+    def on_live(self, message: type[M], handle: Callable[[M], Awaitable[None]]) -> None:
+        """Hear `message` as it is said; what is missed is missed."""
+
+        async def receive(incoming: NatsMessage) -> None:
+            await handle(message.model_validate_json(incoming.body))
+
+        self._broker.subscriber(message.SUBJECT)(receive)
+
+    # -- speaking -------------------------------------------------------------------------------
+
+    async def say(self, message: Message) -> int | None:
+        """Publish `message`; once heard, saying it again within the stream's window is harmless.
+
+        Returns the stream's sequence number, or None for what no stream keeps.
+        Raises `nats.errors.Error` or TimeoutError when the bus did not take it.
+        """
+        subject = message.subject()
+        stream = stream_of(subject)
+        body = message.model_dump_json().encode()
+        if stream is None:
+            await self._broker.publish(body, subject)
+            return None
+        ack = await self._broker.publish(
+            body,
+            subject,
+            headers={"Nats-Msg-Id": message.dedup_key()},
+            stream=stream,
+            timeout=PUBLISH_TIMEOUT_S,
+        )
+        return ack.seq
+
+    async def ask(self, question: Rpc[R], *, timeout_s: float = 10.0) -> R:
+        """Raises ProblemError: the answerer's refusal, or SERVICE_UNAVAILABLE if none answers."""
+        try:
+            answer = await self._broker.request(
+                question.model_dump_json().encode(), question.SUBJECT, timeout=timeout_s
+            )
+        except (NatsError, TimeoutError) as error:
+            owner = question.SUBJECT.partition(".")[0]
+            owner = "scorer" if owner == "records" else owner
+            why = "is not running" if isinstance(error, NoRespondersError) else "did not answer"
+            raise ProblemError(
+                _try_later(f"The {owner} service {why}. Try again in a few seconds.")
+            ) from error
+        reply: Reply[R] = Reply[question.REPLY].model_validate_json(answer.body)  # type: ignore[name-defined]
+        if reply.problem is not None or reply.value is None:
+            raise ProblemError(reply.problem or _try_later("The answer was empty."))
+        return reply.value
+
+    # -- life -----------------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Connect; waits for the bus as long as it takes."""
+        await self._broker.connect()
+
+    async def start(self) -> None:
+        """Start listening. Raises TopologyMissing when nobody has applied the topology in time."""
+        try:
+            async with asyncio.timeout(TOPOLOGY_WAIT_S):
+                while not await self._consumers_exist():  # noqa: ASYNC110  # no event tells
+                    await asyncio.sleep(0.1)
+        except TimeoutError as error:
+            raise TopologyMissing(
+                f"The bus has no consumers for {self.service}. Start the scorer, which makes them."
+            ) from error
+        await self._broker.start()
+
+    async def check(self) -> None:
+        """Ask the bus for proof of life and of this service's consumers.
+
+        Raises `nats.errors.Error`, TimeoutError or TopologyMissing.
+        """
+        if not await self._consumers_exist():
+            raise TopologyMissing(f"a consumer of {self.service} is missing on the bus")
+
+    async def stop(self) -> None:
+        """Stop listening; hand over what is still under way after the time allowed for it."""
+        self._stopping = True
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=self._handover_s)
+        for task in self._under_way:
+            task.cancel()
+        await self._broker.stop()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _subscribe_durably(
+        self, subject: str, receive: Callable[[NatsMessage], Awaitable[None]]
+    ) -> None:
+        stream = stream_of(subject)
+        assert stream is not None, f"no stream keeps {subject}"
+        self._broker.subscriber(
+            subject,
+            stream=JStream(stream, declare=False),
+            durable=consumer_name(self.service, subject),
+            pull_sub=PullSub(batch_size=1),
+            # FastStream gives each pull subscriber the default inbox, which ours may not read.
+            inbox_prefix=f"{self._inbox}.".encode(),
+        )(receive)
+
+    async def _parse(self, message: NatsMessage, expected: type[M]) -> M | None:
+        try:
+            return expected.model_validate_json(message.body)
+        except ValidationError as error:
+            log.exception("message_rejected", subject=message.raw_message.subject)
+            await dead_letter(self.jetstream(), message.raw_message, str(error))
+            return None
+
+    async def _result_of(
+        self, work: W, raw: Msg, handle: Callable[[W], Awaitable[Result]]
+    ) -> Result:
+        allowed = SHARED_DELIVERIES if work.lane == "shared" else SOLO_DELIVERIES
+        deaths = raw.metadata.num_delivered - 1
+        if deaths >= allowed:
+            return work.failed(
+                Failure.of("worker_died", f"{deaths} workers died on this step ({work.lane} lane)")
+            )
+        task = asyncio.ensure_future(self._carry_out(work, handle))
+        self._under_way.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not task.cancelled() or not self._stopping:
+                raise
+            return work.failed(Failure.of("handed_over", "the worker was asked to stop"))
+        finally:
+            self._under_way.discard(task)
+
+    async def _carry_out(self, work: W, handle: Callable[[W], Awaitable[Result]]) -> Result:
+        async with self._lanes.enter(work.lane):
+            try:
+                return await handle(work)
+            except Exception as error:
+                log.exception("work_failed")
+                reason = f"{type(error).__name__}: {error}"
+                return work.failed(Failure.of("internal", reason))
+
+    async def _say_until_heard(self, result: Result) -> None:
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                await self.say(result)
+            except (NatsError, TimeoutError) as error:
+                if self._stopping:
+                    raise
+                log.warning("result_not_heard", subject=result.SUBJECT, error=str(error))
+                await asyncio.sleep(retry_delay_s(tries))
+            else:
+                return
+
+    async def _consumers_exist(self) -> bool:
+        js = self.jetstream()
+        try:
+            async with asyncio.timeout(PUBLISH_TIMEOUT_S):
+                await self._broker.config.broker_config.connection_state.connection.flush(2)
+                for consumer in CONSUMERS:
+                    if consumer.service == self.service:
+                        await js.consumer_info(consumer.stream, consumer.name)
+        except NotFoundError:
+            return False
+        return True
+
+    async def _on_closed(self) -> None:
+        if not self._stopping:
+            # A closed client never comes back; a new process does.
+            log.error("bus_closed", action="exiting so that the supervisor starts a new process")
+            os._exit(EXIT_BUS_LOST)
+
+
+def _try_later(message: str) -> Problem:
+    return Problem(
+        code="SERVICE_UNAVAILABLE", message=message, details=ProblemDetails(retry_after_s=5)
+    )

@@ -1,0 +1,81 @@
+"""Large things travel through the bus's object store; messages carry their keys."""
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from typing import BinaryIO
+
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError, ObjectDeletedError, ObjectNotFoundError
+from nats.js.object_store import ObjectStore as NatsObjectStore
+
+from assay_contracts.topology import BucketName
+
+TIMEOUT_S = 60.0
+
+
+class ObjectMissing(LookupError):
+    """The bucket holds nothing under this key."""
+
+
+class ObjectStoreUnavailable(OSError):
+    """The object store did not answer in time or refused."""
+
+
+class ObjectStore:
+    """Buckets of bytes. Contents are verified against their digest when read."""
+
+    def __init__(self, jetstream: Callable[[], JetStreamContext]) -> None:
+        self._jetstream = jetstream
+        self._buckets: dict[BucketName, NatsObjectStore] = {}
+
+    async def put(self, bucket: BucketName, key: str, data: bytes | BinaryIO) -> None:
+        """Store `data`, replacing what was there. Raises ObjectStoreUnavailable."""
+
+        async def write() -> None:
+            await (await self._bucket(bucket)).put(key, data)  # type: ignore[arg-type]
+
+        await self._within_time(f"writing {bucket}/{key}", write)
+
+    async def get(self, bucket: BucketName, key: str) -> bytes:
+        """Raises ObjectMissing, ObjectStoreUnavailable."""
+        target = io.BytesIO()
+        await self.get_to(bucket, key, target)
+        return target.getvalue()
+
+    async def get_to(self, bucket: BucketName, key: str, target: BinaryIO) -> None:
+        """Write the object into `target`. Raises ObjectMissing, ObjectStoreUnavailable."""
+
+        async def read() -> None:
+            # Without `writeinto` the client joins the chunks in quadratic time.
+            await (await self._bucket(bucket)).get(key, writeinto=target)  # type: ignore[arg-type]
+
+        await self._within_time(f"reading {bucket}/{key}", read)
+
+    async def delete(self, bucket: BucketName, key: str) -> None:
+        """Delete the object if it is there. Raises ObjectStoreUnavailable."""
+
+        async def drop() -> None:
+            await (await self._bucket(bucket)).delete(key)
+
+        try:
+            await self._within_time(f"deleting {bucket}/{key}", drop)
+        except ObjectMissing:
+            return
+
+    async def _bucket(self, name: BucketName) -> NatsObjectStore:
+        if name not in self._buckets:
+            self._buckets[name] = await self._jetstream().object_store(name)
+        return self._buckets[name]
+
+    async def _within_time(self, doing: str, step: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await step()
+        except (ObjectNotFoundError, ObjectDeletedError, NotFoundError) as error:
+            raise ObjectMissing(doing) from error
+        except (TimeoutError, NatsError, OSError) as error:
+            raise ObjectStoreUnavailable(
+                f"{doing}: the bus's object store gave {type(error).__name__}"
+            ) from error

@@ -1,0 +1,32 @@
+"""One trace from the HTTP request to the last message; exported only when an endpoint is set."""
+
+from opentelemetry import propagate, trace
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+TRACEPARENT = "traceparent"
+
+
+def configure_telemetry(service: str, otlp_endpoint: str | None) -> TracerProvider:
+    """Install this process's tracer provider and return it; call `shutdown()` on it at the end."""
+    provider = TracerProvider(resource=Resource({SERVICE_NAME: f"assay-{service}"}))
+    if otlp_endpoint:
+        exporter = OTLPSpanExporter(endpoint=f"{otlp_endpoint.rstrip('/')}/v1/traces")
+        provider.add_span_processor(BatchSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    return provider
+
+
+def current_traceparent() -> str | None:
+    """The trace under way as a W3C header value, to be kept with what is said later."""
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier)
+    return carrier.get(TRACEPARENT)
+
+
+def resumed(traceparent: str | None) -> Context:
+    """The context of a trace that was kept, or of none."""
+    return propagate.extract({TRACEPARENT: traceparent} if traceparent else {})

@@ -1,0 +1,82 @@
+"""Applies the declared topology to a bus, as often as one likes.
+
+The scorer does so; by hand it is `python -m assay_servicekit.topology nats://…`.
+"""
+
+import asyncio
+import sys
+
+import nats
+from nats.js import JetStreamContext
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DiscardPolicy,
+    ObjectStoreConfig,
+    RetentionPolicy,
+    StorageType,
+    StreamConfig,
+)
+from nats.js.errors import BadRequestError, NotFoundError
+
+from assay_contracts.topology import ACK_WAIT, BUCKETS, CONSUMERS, STREAMS, Consumer, Stream
+
+
+def _stream_config(stream: Stream) -> StreamConfig:
+    return StreamConfig(
+        name=stream.name,
+        subjects=list(stream.subjects),
+        retention=RetentionPolicy.WORK_QUEUE if stream.work_queue else RetentionPolicy.LIMITS,
+        # A full work queue must refuse new work: dropping old work would lose it in silence.
+        discard=DiscardPolicy.NEW if stream.work_queue else DiscardPolicy.OLD,
+        storage=StorageType.FILE,
+        max_age=stream.max_age.total_seconds() if stream.max_age else 0,
+        duplicate_window=stream.duplicate_window.total_seconds(),
+    )
+
+
+def _consumer_config(consumer: Consumer) -> ConsumerConfig:
+    return ConsumerConfig(
+        durable_name=consumer.name,
+        filter_subject=consumer.subject,
+        ack_policy=AckPolicy.EXPLICIT,
+        ack_wait=ACK_WAIT.total_seconds(),
+        max_ack_pending=consumer.max_ack_pending,
+        # The budget of tries is ours: a message past the server's would lie there unseen.
+        max_deliver=-1,
+    )
+
+
+async def apply_topology(js: JetStreamContext) -> None:
+    """Create or update every stream, consumer and bucket."""
+    for stream in STREAMS:
+        config = _stream_config(stream)
+        try:
+            await js.add_stream(config)
+        except BadRequestError:
+            await js.update_stream(config)
+    for consumer in CONSUMERS:
+        await js.add_consumer(consumer.stream, _consumer_config(consumer))
+    for bucket in BUCKETS:
+        try:
+            await js.stream_info(f"OBJ_{bucket.name}")
+        except NotFoundError:
+            await js.create_object_store(
+                bucket.name,
+                config=ObjectStoreConfig(
+                    ttl=bucket.ttl.total_seconds() if bucket.ttl else None,
+                    storage=StorageType.FILE,
+                ),
+            )
+
+
+async def _apply_at(url: str) -> None:
+    connection = await nats.connect(url, inbox_prefix="_IN.scorer", max_reconnect_attempts=3)
+    try:
+        await apply_topology(connection.jetstream())
+    finally:
+        await connection.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(_apply_at(sys.argv[1]))
