@@ -1,0 +1,141 @@
+"""Comparing texts by their words: does a description fit a task, does a task parrot a description.
+
+Pure. Works on stems of content words; runs of Chinese, Japanese or Korean count by pairs of signs.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_SUFFIXES: Final = (
+    "ization", "isation", "ations", "ation", "izing", "ising", "izers", "isers", "izes", "ises",
+    "ized", "ised", "izer", "iser", "ize", "ise", "ical", "ings", "ing", "ions", "ion", "ies",
+    "ers", "ors", "ed", "es", "er", "or", "al", "is", "s", "y", "e",
+)  # fmt: skip
+_SHORTEST_STEM: Final = 4
+_SHORTEST_WORD: Final = 3
+_SHARED_WORDS_NEEDED: Final = 2
+_LONG_DESCRIPTION: Final = 12
+"""Words beyond which a description pays for its breadth."""
+
+STOP_WORDS: Final = frozenset(
+    # A list of literals would take a page and read no better.
+    """
+    about after all also and any are asks based been before being below both but can case cases come
+    comes could does doing done each every file files folder for from get gets give given gives good
+    had has have help helps here how input into its just keep keeps kind like made make makes many
+    may might more most must need needed needs new not now off one only onto other our out output
+    over own please put run running runs same save script scripts see set should show shows skill
+    skills some such take takes task tasks than that the their them then there these they thing
+    things this those three through too tool tools two under until use used useful user users uses
+    using various very want wanted wants was way well were what when where whether which while who
+    will with within without work working works would write writes you your
+    """.split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How much of a text is taken over from a source."""
+
+    longest_run: int
+    """Most words in a row that both have."""
+    shared_trigrams: float
+    """Share, 0 to 1, of the text's word triples that the source has too."""
+
+
+def stem(word: str) -> str:
+    """A rough stem: `analyzer`, `analysis` and `analyze` give the same one."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+            word = word[: -len(suffix)]
+            break
+    return word.replace("z", "s")
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """Every word, in lower case and compatibility form; signs without spaces come in pairs."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words: list[str] = []
+    for match in _WORD.finditer(folded):
+        position = 0
+        for run in _CJK.finditer(match.group()):
+            words.append(match.group()[position : run.start()])
+            signs = run.group()
+            words.extend(signs[i : i + 2] for i in range(max(1, len(signs) - 1)))
+            position = run.end()
+        words.append(match.group()[position:])
+    return tuple(word for word in words if word)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Stems of the words that say what the text is about."""
+    return frozenset(
+        stem(word)
+        for word in plain_words(text)
+        if word not in STOP_WORDS
+        and (len(word) >= _SHORTEST_WORD or _CJK.fullmatch(word))
+        and not word.isdigit()
+    )
+
+
+def best_match(task: str, descriptions: Mapping[str, str]) -> str | None:
+    """The key of the description that fits the task best, or None when none fits.
+
+    Rare words weigh more than common ones, and a description that lists everything under the sun
+    weighs less for each word. Ties go to the first key in order, so the result is deterministic.
+    """
+    wanted = content_words(task)
+    offered = {key: content_words(text) for key, text in descriptions.items()}
+    scored = [
+        (_fit(wanted, words, tuple(offered.values())), key)
+        for key, words in sorted(offered.items())
+        if len(wanted & words) >= _SHARED_WORDS_NEEDED
+    ]
+    if not scored:
+        return None
+    best = max(score for score, _ in scored)
+    return next(key for score, key in scored if score == best)
+
+
+def _fit(
+    wanted: frozenset[str], words: frozenset[str], everything: Sequence[frozenset[str]]
+) -> float:
+    weight = sum(
+        math.log(1 + len(everything) / sum(word in other for other in everything))
+        for word in sorted(wanted & words)
+    )
+    return weight / math.sqrt(max(len(words), _LONG_DESCRIPTION))
+
+
+def overlap(text: str, source: str) -> Overlap:
+    """How much of `text` is copied from `source`, word by word."""
+    ours, theirs = plain_words(text), plain_words(source)
+    return Overlap(
+        longest_run=_longest_common_run(ours, theirs),
+        shared_trigrams=_shared_trigrams(ours, theirs),
+    )
+
+
+def _longest_common_run(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    longest = 0
+    previous = [0] * (len(theirs) + 1)
+    for word in ours:
+        current = [0] * (len(theirs) + 1)
+        for index, other in enumerate(theirs):
+            if word == other:
+                current[index + 1] = previous[index] + 1
+        longest = max(longest, *current)
+        previous = current
+    return longest
+
+
+def _shared_trigrams(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    mine = [tuple(ours[i : i + 3]) for i in range(len(ours) - 2)]
+    known = {tuple(theirs[i : i + 3]) for i in range(len(theirs) - 2)}
+    return sum(trigram in known for trigram in mine) / len(mine) if mine else 0.0
