@@ -107,7 +107,12 @@ STREAMS: Final = (
     ),
     Stream(
         name="WORK",
-        subjects=("*.requested", "*.requested.solo"),
+        # By name: the server refuses wildcards that would match its own `$JS` subjects.
+        subjects=tuple(
+            subject
+            for message in WORK_MESSAGES
+            for subject in (message.SUBJECT, f"{message.SUBJECT}.solo")
+        ),
         work_queue=True,
         max_age=None,
         duplicate_window=timedelta(hours=1),
