@@ -1,0 +1,55 @@
+"""What tests of every package use to run against a real bus."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nats
+
+from assay_cli.embedded.nats import BusUser, NatsServer, new_passwords
+from assay_cli.embedded.ports import free_ports
+from assay_cli.embedded.process import Child
+from assay_servicekit.topology import apply_topology
+
+
+class RunningNats:
+    """A NATS server with the real users and permissions, and the topology applied."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "nats.log"
+        self._server = NatsServer(
+            folder=folder / "nats", port=free_ports(1)[0], passwords=new_passwords()
+        )
+        self._child = self._started()
+
+    def apply_topology(self) -> None:
+        # On a thread, because asyncio.run would take the event loop away from pytest's.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(lambda: asyncio.run(self._apply_topology())).result()
+
+    def url(self, user: BusUser) -> str:
+        """Where `user` connects, with its password. Its inboxes must begin with `_IN.<user>`."""
+        return self._server.url(user)
+
+    def stop(self) -> None:
+        """Stop the server, keeping its port and its streams for `start`."""
+        self._child.stop()
+
+    def kill(self) -> None:
+        """As `stop`, without a chance to tidy up."""
+        self._child.kill()
+
+    def start(self) -> None:
+        self._child = self._started()
+
+    async def _apply_topology(self) -> None:
+        connection = await nats.connect(self.url("scorer"), inbox_prefix="_IN.scorer")
+        try:
+            await apply_topology(connection.jetstream())
+        finally:
+            await connection.close()
+
+    def _started(self) -> Child:
+        child = Child(self._server.process(self._log))
+        child.wait_ready()
+        return child
