@@ -1,0 +1,57 @@
+"""What the REST API answers where it differs from what the services say to each other."""
+
+from collections.abc import Iterable
+from typing import Self
+from uuid import UUID
+
+from assay_contracts.base import Model
+from assay_contracts.rpc import SkillDetail, SubmitReply
+from assay_contracts.skills import Finding, Severity, SkillStatus
+
+
+def _texts(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:
+    return tuple(finding.message for finding in findings if finding.severity == severity)
+
+
+class UploadAnswer(Model):
+    """The upload passed the format check and its validation is queued."""
+
+    skill_id: UUID
+    name: str
+    status: SkillStatus
+    format_valid: bool
+    format_errors: tuple[str, ...]
+    format_warnings: tuple[str, ...]
+    message: str
+    validation_id: UUID
+
+    @classmethod
+    def of(cls, reply: SubmitReply) -> Self:
+        return cls(
+            skill_id=reply.skill_id,
+            name=reply.name,
+            status=reply.status,
+            format_valid=True,
+            format_errors=_texts(reply.findings, "error"),
+            format_warnings=_texts(reply.findings, "warning"),
+            message="Skill uploaded, validation started",
+            validation_id=reply.validation_id,
+        )
+
+
+class SkillDetailAnswer(SkillDetail):
+    """One skill, its newest revision, and how its newest validation went."""
+
+    format_valid: bool
+    format_errors: tuple[str, ...]
+    format_warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, detail: SkillDetail) -> Self:
+        errors = _texts(detail.findings, "error")
+        return cls(
+            **dict(detail),
+            format_valid=not errors,
+            format_errors=errors,
+            format_warnings=_texts(detail.findings, "warning"),
+        )

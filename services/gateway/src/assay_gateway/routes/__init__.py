@@ -1,0 +1,1 @@
+"""One file for each area of the REST API."""
