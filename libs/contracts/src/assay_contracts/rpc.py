@@ -68,6 +68,7 @@ class ProblemError(Exception):
 
 
 R = TypeVar("R", bound=Model)
+R_co = TypeVar("R_co", bound=Model, covariant=True)
 
 
 class Reply(Model, Generic[R]):
@@ -77,7 +78,7 @@ class Reply(Model, Generic[R]):
     problem: Problem | None = None
 
 
-class Rpc(Message, Generic[R]):
+class Rpc(Message, Generic[R_co]):
     """A question. `REPLY` is the type of its answer."""
 
     REPLY: ClassVar[type[Model]]

@@ -180,22 +180,28 @@ class Bus:
 
     # -- speaking -------------------------------------------------------------------------------
 
-    async def say(self, message: Message) -> int | None:
+    async def say(self, message: Message) -> None:
         """Publish `message`; once heard, saying it again within the stream's window is harmless.
 
-        Returns the stream's sequence number, or None for what no stream keeps.
         Raises `nats.errors.Error` or TimeoutError when the bus did not take it.
         """
-        subject = message.subject()
+        await self.publish(
+            message.subject(), message.model_dump_json().encode(), message.dedup_key()
+        )
+
+    async def publish(self, subject: str, body: bytes, dedup_key: str) -> int | None:
+        """Like `say`, for a message that was written down before.
+
+        Returns its sequence number in its stream, or None for what no stream keeps.
+        """
         stream = stream_of(subject)
-        body = message.model_dump_json().encode()
         if stream is None:
             await self._broker.publish(body, subject)
             return None
         ack = await self._broker.publish(
             body,
             subject,
-            headers={"Nats-Msg-Id": message.dedup_key()},
+            headers={"Nats-Msg-Id": dedup_key},
             stream=stream,
             timeout=PUBLISH_TIMEOUT_S,
         )

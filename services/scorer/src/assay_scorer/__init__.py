@@ -1,1 +1,1 @@
-
+"""The system of record and the conductor: hears every fact, decides what comes next, scores."""

@@ -1,0 +1,1 @@
+"""Everything of the scorer that does I/O."""

@@ -1,0 +1,54 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from assay_scorer import handlers
+from assay_scorer.adapters.migrate import migrate
+from assay_scorer.adapters.outbox import Outbox
+from assay_scorer.adapters.reconciler import Reconciler
+from assay_scorer.adapters.records import PostgresRecords, open_engine
+from assay_scorer.adapters.reports import ReportBucket
+from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
+from assay_scorer.settings import Settings
+from assay_servicekit.bus import Bus
+from assay_servicekit.service import Service
+from assay_servicekit.topology import apply_topology
+
+
+def create_app(settings: Settings) -> Service:
+    """Wire the scorer; nothing is connected until it is served."""
+    bus = Bus(settings, "scorer")
+    engine = open_engine(settings.database_url.get_secret_value())
+    records = PostgresRecords(engine)
+    outbox = Outbox(engine, bus)
+    conduct = Conduct(
+        records=records,
+        reports=ReportBucket(bus.objects),
+        announcer=outbox,
+        clock=lambda: datetime.now(UTC),
+        max_active=settings.max_active,
+    )
+    reconciler = Reconciler(engine, bus, conduct, settings.reconcile_every_s)
+    handlers.register(
+        bus,
+        register=Register(conduct=conduct),
+        take=TakeResult(conduct=conduct),
+        note=NoteProgress(records=records),
+        answer=Answer(records=records),
+    )
+
+    @asynccontextmanager
+    async def before() -> AsyncIterator[None]:
+        await migrate(engine)
+        await apply_topology(bus.jetstream())
+        tasks = [asyncio.create_task(outbox.run()), asyncio.create_task(reconciler.run())]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await engine.dispose()
+
+    return Service(bus=bus, settings=settings, before=before, checks={"database": records.ping})

@@ -1,0 +1,1 @@
+"""Rules only: no bus, no database, no clock."""

@@ -1,0 +1,115 @@
+"""A validation as the conductor sees it: one value that facts move from step to step."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from assay_contracts.base import Lane, Model
+from assay_contracts.grades import RunGraded
+from assay_contracts.reports import Prose
+from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.skills import BundleRef, Finding, SkillManifest, SkillStatus, ValidationStage
+from assay_contracts.tasks import Task
+from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
+
+SIMPLE_FILES = 5
+COMPLEX_FILES = 20
+COMPLEX_DEPENDENCIES = 3
+SIMPLE_LIMIT = timedelta(seconds=300)
+MEDIUM_LIMIT = timedelta(seconds=600)
+COMPLEX_LIMIT = timedelta(seconds=900)
+
+
+class Validation(Model):
+    """Everything known about one attempt to validate one revision."""
+
+    validation_id: UUID
+    skill_id: UUID
+    skill_name: str
+    revision: int
+    kind: ValidationKind
+    bundle: BundleRef
+    manifest: SkillManifest
+    findings: tuple[Finding, ...]
+    queued_at: datetime
+
+    step: ProgressStep = "queued"
+    attempt: int = 1
+    """Of the current step; each time work is asked for again it is a new attempt."""
+    lane: Lane = "shared"
+    failures: int = 0
+    """Failed attempts of the current step that count against its budget."""
+
+    started_at: datetime | None = None
+    deadline: datetime | None = None
+    completed_at: datetime | None = None
+
+    tasks: tuple[Task, ...] = ()
+    planner: ModelUse | None = None
+    online: RunFinished | None = None
+    online_graded: RunGraded | None = None
+    offline: RunFinished | None = None
+    offline_graded: RunGraded | None = None
+    prose: Prose | None = None
+    reporter: ModelUse | None = None
+
+    scores: Scores | None = None
+    verdict: Verdict | None = None
+    reason: str | None = None
+
+    @property
+    def step_id(self) -> str:
+        """Natural key of the current step."""
+        return f"{self.validation_id}.{self.step}"
+
+    @property
+    def candidate(self) -> str | None:
+        """The environment kept from the online run."""
+        return self.online.candidate if self.online else None
+
+    @property
+    def models(self) -> tuple[ModelUse, ...]:
+        """What every model that took part cost, in order of use."""
+        uses = (
+            self.planner,
+            self.online.model if self.online else None,
+            self.online_graded.model if self.online_graded else None,
+            self.offline.model if self.offline else None,
+            self.offline_graded.model if self.offline_graded else None,
+            self.reporter,
+        )
+        return tuple(use for use in uses if use is not None)
+
+    @property
+    def stage(self) -> ValidationStage:
+        """The stage a person sees."""
+        if self.step == "queued":
+            return "queued"
+        if self.step != "done":
+            return "layer1"
+        assert self.verdict is not None
+        stages: dict[Verdict, ValidationStage] = {
+            "passed": "completed",
+            "failed": "failed",
+            "inconclusive": "inconclusive",
+        }
+        return stages[self.verdict]
+
+    @property
+    def skill_status(self) -> SkillStatus:
+        """What this validation makes of the skill's status."""
+        if self.step == "queued":
+            return "pending"
+        if self.step != "done":
+            return "validating"
+        return "rejected" if self.verdict == "failed" else "pending"
+
+
+def time_limit(manifest: SkillManifest) -> timedelta:
+    """How long a validation of this skill may take."""
+    declared = manifest.dependencies
+    dependencies = len(declared.pip) + len(declared.npm) + len(declared.other)
+    if len(manifest.files) > COMPLEX_FILES or dependencies > COMPLEX_DEPENDENCIES:
+        return COMPLEX_LIMIT
+    if len(manifest.files) > SIMPLE_FILES or dependencies:
+        return MEDIUM_LIMIT
+    return SIMPLE_LIMIT

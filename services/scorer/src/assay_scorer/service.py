@@ -1,0 +1,179 @@
+"""Use cases: each takes in one fact or question, in one transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from assay_contracts.base import Result
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    ListSkills,
+    Problem,
+    ProblemDetails,
+    ProblemError,
+    RegisterReply,
+    RegisterSkill,
+    ReportView,
+    SkillDetail,
+    SkillPage,
+    SkillStatusView,
+)
+from assay_contracts.validations import CleanupFinished, ValidationProgressed
+from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
+from assay_scorer.domain.report import build_report, render_markdown, report_ref
+from assay_scorer.ports import Announcer, Records, Reports, Transaction
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conduct:
+    """Takes a fact about one validation through the conductor and stores what it decides."""
+
+    records: Records
+    reports: Reports
+    announcer: Announcer
+    clock: Clock
+    max_active: int
+
+    async def __call__(self, validation_id: UUID, fact: Fact) -> None:
+        """Raises Unavailable; the fact is then to be tried again."""
+        async with self.records.transaction() as transaction:
+            validation = await transaction.locked(validation_id)
+            if validation is None:
+                return
+            now = self.clock()
+            decision = decide(validation, fact, now)
+            if decision.validation == validation and not decision.outgoing:
+                return
+            if decision.validation.step == "done" != validation.step:
+                # The report is there before anybody is told of it.
+                await self._keep_report(decision)
+            await transaction.store(decision, now)
+            started = await self.admit(transaction) if decision.validation.step == "done" else ()
+        await self.tell((decision, *started))
+
+    async def admit(self, transaction: Transaction) -> tuple[Decision, ...]:
+        """Start the oldest queued validations for which there is room."""
+        now = self.clock()
+        decisions = [
+            decide(queued, Admitted(), now)
+            for queued in await transaction.admissible(self.max_active)
+        ]
+        for decision in decisions:
+            await transaction.store(decision, now)
+        return tuple(decisions)
+
+    async def tell(self, decisions: tuple[Decision, ...]) -> None:
+        """Wake the outbox and let listeners know how far these validations are."""
+        self.announcer.wake()
+        for decision in decisions:
+            await self.announcer.announce(_progress(decision))
+
+    async def _keep_report(self, decision: Decision) -> None:
+        report = build_report(decision.validation)
+        where = report_ref(decision.validation)
+        await self.reports.keep(where.json_key, report.model_dump_json(indent=2).encode())
+        await self.reports.keep(where.markdown_key, render_markdown(report).encode())
+
+
+def _progress(decision: Decision) -> ValidationProgressed:
+    validation = decision.validation
+    return ValidationProgressed(
+        validation_id=validation.validation_id,
+        skill_id=validation.skill_id,
+        step=validation.step,
+        detail=validation.reason or validation.step.replace("_", " "),
+        tasks_total=len(validation.tasks),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeResult:
+    """Takes in what a worker said about a step."""
+
+    conduct: Conduct
+
+    async def __call__(self, result: Result) -> None:
+        if not isinstance(result, CleanupFinished):
+            assert isinstance(result, Fact)
+            await self.conduct(result.validation_id, result)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """Records a checked upload, queues its validation, and starts it if there is room."""
+
+    conduct: Conduct
+
+    async def __call__(self, upload: RegisterSkill) -> RegisterReply:
+        """Raises ProblemError when the name is in use, Unavailable when the database is down."""
+        async with self.conduct.records.transaction() as transaction:
+            reply = await transaction.register(upload, self.conduct.clock())
+            started = await self.conduct.admit(transaction)
+        await self.conduct.tell(started)
+        return reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteProgress:
+    records: Records
+
+    async def __call__(self, progress: ValidationProgressed) -> None:
+        await self.records.note_progress(
+            progress.validation_id, progress.detail, progress.tasks_done, progress.tasks_total
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Answers questions about the records."""
+
+    records: Records
+
+    async def skills(self, query: ListSkills) -> SkillPage:
+        return await self.records.skills(query)
+
+    async def skill(self, query: GetSkill) -> SkillDetail:
+        """Raises ProblemError SKILL_NOT_FOUND."""
+        skill = await self.records.skill(query.skill_id)
+        if skill is None:
+            raise _not_found(query.skill_id)
+        return skill
+
+    async def status(self, query: GetStatus) -> SkillStatusView:
+        """Raises ProblemError SKILL_NOT_FOUND."""
+        status = await self.records.status(query.skill_id)
+        if status is None:
+            raise _not_found(query.skill_id)
+        return status
+
+    async def report(self, query: GetReport) -> ReportView:
+        """Raises ProblemError SKILL_NOT_FOUND or VALIDATION_NOT_COMPLETED."""
+        found = await self.records.report(query.skill_id)
+        if found is not None:
+            return ReportView(skill_id=query.skill_id, validation_id=found[0], report=found[1])
+        status = await self.status(GetStatus(skill_id=query.skill_id))
+        raise ProblemError(
+            Problem(
+                code="VALIDATION_NOT_COMPLETED",
+                message=(
+                    f"There is no report on '{status.name}' yet: its validation is at "
+                    f"{(status.step or 'queued').replace('_', ' ')}. Ask again when it has ended."
+                ),
+                details=ProblemDetails(skill_id=query.skill_id),
+            )
+        )
+
+
+def _not_found(skill_id: UUID) -> ProblemError:
+    return ProblemError(
+        Problem(
+            code="SKILL_NOT_FOUND",
+            message=f"No skill has the id {skill_id}. List the skills to see the ids there are.",
+            details=ProblemDetails(skill_id=skill_id),
+        )
+    )

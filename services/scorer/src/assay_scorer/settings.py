@@ -1,0 +1,10 @@
+from pydantic import Field, SecretStr
+
+from assay_servicekit.settings import ServiceSettings
+
+
+class Settings(ServiceSettings):
+    database_url: SecretStr = Field(validation_alias="DATABASE_URL")
+    """`postgresql+asyncpg://…`"""
+    max_active: int = Field(default=5, ge=1, validation_alias="ASSAY_MAX_ACTIVE_VALIDATIONS")
+    reconcile_every_s: float = Field(default=10.0, gt=0, validation_alias="ASSAY_RECONCILE_EVERY_S")
