@@ -11,7 +11,6 @@ from deepagents import (
     FsToolName,
     GeneralPurposeSubagentProfile,
     HarnessProfile,
-    SubAgent,
     create_deep_agent,
     register_harness_profile,
 )
@@ -27,7 +26,8 @@ from langchain_core.runnables import Runnable
 from langgraph.errors import GraphRecursionError
 from pydantic import BaseModel
 
-AgentFailureCategory = Literal["model", "timeout"]
+from assay_agentkit.failures import AgentFailed
+
 StoppedBy = Literal["steps", "time"]
 T = TypeVar("T", bound=BaseModel)
 
@@ -35,15 +35,6 @@ Agent = Runnable[Any, Any]
 
 _NODES_PER_MODEL_CALL = 8
 """Graph steps that one model call with its tools and middleware can take, generously counted."""
-
-
-class AgentFailed(Exception):
-    """The model let the agent down; a failure of the platform, never of the skill."""
-
-    def __init__(self, category: AgentFailureCategory, reason: str) -> None:
-        super().__init__(reason)
-        self.category = category
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +121,6 @@ def build_agent(
     file_tools: Sequence[FsToolName] | None = None,
     skills: Sequence[str] = (),
     answers_with: type[BaseModel] | None = None,
-    subagents: Sequence[SubAgent] = (),
     middleware: Sequence[AgentMiddleware[Any, Any, Any]] = (),
 ) -> Agent:
     """A deep agent with a bound on model calls and no general-purpose sub-agent.
@@ -144,7 +134,6 @@ def build_agent(
         file_tools: The only file tools offered; None offers all that the backend can do.
         skills: Folders below which deepagents looks for skills to disclose.
         answers_with: Schema of the final answer, asked for by a tool call of that name.
-        subagents: Offered through the `task` tool.
         middleware: Added to deepagents' own.
     """
     provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
@@ -164,7 +153,6 @@ def build_agent(
         backend=backend,
         skills=list(skills) or None,
         response_format=ToolStrategy(answers_with) if answers_with else None,
-        subagents=list(subagents),
         middleware=extra,
     )
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 
@@ -11,13 +11,15 @@ from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 class ModelSettings(BaseModel):
     """Settings that every role's model shares; mix into a service's settings."""
 
-    model_base_url: str | None = None
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    model_base_url: str | None = Field(default=None, validation_alias="ASSAY_MODEL_BASE_URL")
     """Address of an OpenAI-compatible endpoint; none means the provider's own."""
-    model_api_key: SecretStr | None = None
+    model_api_key: SecretStr | None = Field(default=None, validation_alias="ASSAY_MODEL_API_KEY")
     """None leaves the key to the provider's own environment variable."""
-    model_timeout_s: float = Field(default=120.0, gt=0)
+    model_timeout_s: float = Field(default=120.0, gt=0, validation_alias="ASSAY_MODEL_TIMEOUT_S")
     """For one call to the model."""
-    model_max_retries: int = Field(default=4, ge=0)
+    model_max_retries: int = Field(default=4, ge=0, validation_alias="ASSAY_MODEL_MAX_RETRIES")
     """Of one call, with backoff, on refusals that may pass: 429, 5xx, lost connections."""
 
 
