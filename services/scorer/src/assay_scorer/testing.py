@@ -1,0 +1,141 @@
+"""Made-up facts for tests of anything that needs a validation to talk about."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from assay_contracts.base import Failure, Result, Work
+from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
+from assay_contracts.reports import Prose, ReportRequested, ReportWritten
+from assay_contracts.rpc import RegisterSkill
+from assay_contracts.runs import (
+    ModelUse,
+    NetworkCall,
+    Role,
+    RunFinished,
+    RunRequested,
+    RunTimings,
+    SandboxProof,
+    SkillUse,
+    TaskOutcome,
+)
+from assay_contracts.skills import BundleRef, SkillManifest
+from assay_contracts.tasks import Task
+from assay_contracts.validations import ValidationPlanned, ValidationRequested
+from assay_scorer.domain.validation import Validation
+
+NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
+BUNDLE = BundleRef(key="bundle", sha256="a" * 64, size=10)
+
+
+def an_upload(name: str = "csv-analyzer", upload_id: UUID | None = None) -> RegisterSkill:
+    return RegisterSkill(
+        upload_id=upload_id or uuid4(),
+        uploaded_by="admin",
+        bundle=BUNDLE,
+        manifest=SkillManifest(name=name, description=f"What {name} does."),
+    )
+
+
+def a_validation(name: str = "csv-analyzer") -> Validation:
+    return Validation(
+        validation_id=uuid4(),
+        skill_id=uuid4(),
+        skill_name=name,
+        revision=1,
+        kind="initial",
+        bundle=BUNDLE,
+        manifest=SkillManifest(name=name, description="Summarises tables."),
+        findings=(),
+        queued_at=NOW,
+    )
+
+
+def a_model(role: Role) -> ModelUse:
+    return ModelUse(role=role, model="rehearsal:1", prompt_version="1", calls=1, seconds=0.1)
+
+
+def some_tasks(count: int = 3) -> tuple[Task, ...]:
+    return tuple(
+        Task(task_id=f"t{n}", prompt=f"Do thing {n}.", success_criterion="It is done.")
+        for n in range(1, count + 1)
+    )
+
+
+def well_done(work: Work, *, grade: int = 5, used: bool = True, calls: int = 0) -> Result:
+    """The result of work that went well, as a worker would say it."""
+    about = {
+        "validation_id": work.validation_id,
+        "step_id": work.step_id,
+        "attempt": work.attempt,
+    }
+    match work:
+        case ValidationRequested():
+            return ValidationPlanned.model_validate(
+                {**about, "tasks": some_tasks(work.task_count), "model": a_model("planner")}
+            )
+        case RunRequested():
+            return RunFinished.model_validate(
+                {
+                    **about,
+                    "outcomes": tuple(_outcome(task, work.skill_name, used) for task in work.tasks),
+                    "network_calls": tuple(_call(n) for n in range(calls))
+                    if work.kind == "offline"
+                    else (),
+                    "sandbox": SandboxProof(
+                        kind="fake",
+                        base=work.base or "base",
+                        network="open" if work.kind == "online" else "blocked",
+                        proof="probed",
+                        observation="counted",
+                    ),
+                    "candidate": work.capture,
+                    "model": a_model("executor"),
+                    "timings": RunTimings(wall=1.0, model=0.2, commands=0.5),
+                }
+            )
+        case GradingRequested():
+            return RunGraded.model_validate(
+                {
+                    **about,
+                    "grades": tuple(_grade(task, grade) for task in work.tasks),
+                    "model": a_model("grader"),
+                }
+            )
+        case ReportRequested():
+            return ReportWritten.model_validate(
+                {**about, "prose": Prose(summary="It works."), "model": a_model("reporter")}
+            )
+        case _:
+            return work.RESULT.model_validate(about)
+
+
+def gone_wrong(work: Work, category: str = "sandbox") -> Result:
+    """The result of work that the platform could not carry out."""
+    return work.failed(Failure.model_validate({"category": category, "reason": "it broke"}))
+
+
+def _outcome(task: Task, skill: str, used: bool) -> TaskOutcome:
+    use = SkillUse(skill=skill, kind="read", evidence="read_file SKILL.md", step=0)
+    return TaskOutcome(
+        task_id=task.task_id,
+        trace_key=f"traces/{task.task_id}",
+        skills_used=(use,) if used else (),
+        checks=(),
+        commands=2,
+        seconds=1.0,
+        answer="Done.",
+    )
+
+
+def _grade(task: Task, grade: int) -> Grade:
+    evidence = Evidence(quote="Done.", source="answer")
+    return Grade(task_id=task.task_id, grade=grade, reasons="Because.", evidence=(evidence,))
+
+
+def _call(number: int) -> NetworkCall:
+    return NetworkCall(
+        at=NOW + timedelta(seconds=number),
+        task_id="t1",
+        command="python fetch.py",
+        destination=f"host{number}.example",
+    )

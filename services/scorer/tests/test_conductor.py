@@ -1,0 +1,349 @@
+"""The conductor: the straight way, every way it can fail, and every fact at every step."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from assay_contracts.base import Result, Work
+from assay_contracts.reports import ReportRequested
+from assay_contracts.runs import RunFinished, RunRequested
+from assay_contracts.validations import CleanupRequested, ProgressStep, ValidationCompleted
+from assay_scorer.domain.conductor import (
+    TRIES,
+    Admitted,
+    DeadlinePassed,
+    Decision,
+    Fact,
+    WentQuiet,
+    decide,
+)
+from assay_scorer.domain.validation import Validation
+from assay_scorer.testing import NOW, a_validation, gone_wrong, well_done
+
+STEPS: tuple[ProgressStep, ...] = (
+    "planning",
+    "online_run",
+    "online_grading",
+    "offline_run",
+    "offline_grading",
+    "reporting",
+)
+LATER = NOW + timedelta(hours=1)
+
+
+def work_in(decision: Decision) -> Work:
+    (work,) = [o.message for o in decision.outgoing if isinstance(o.message, Work)]
+    return work
+
+
+def as_fact(result: Result) -> Fact:
+    assert isinstance(result, Fact)
+    return result
+
+
+def started() -> Decision:
+    return decide(a_validation(), Admitted(), NOW)
+
+
+def at(step: ProgressStep) -> Decision:
+    """The decision that asked for `step`."""
+    decision = started()
+    while decision.validation.step != step:
+        decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    return decision
+
+
+def completions(decision: Decision) -> list[ValidationCompleted]:
+    return [o.message for o in decision.outgoing if isinstance(o.message, ValidationCompleted)]
+
+
+def test_a_good_skill_goes_through_every_step_and_passes() -> None:
+    decision, seen = started(), []
+    while decision.validation.step != "done":
+        seen.append(decision.validation.step)
+        decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    assert tuple(seen) == STEPS
+    (completed,) = completions(decision)
+    assert completed.verdict == "passed"
+    assert completed.scores is not None
+    assert completed.scores.overall == 100.0
+    assert completed.models == ("rehearsal:1",)
+    assert completed.timings.command_seconds == 1.0
+    assert decision.validation.skill_status == "pending"
+    assert decision.validation.stage == "completed"
+
+
+def test_the_offline_run_starts_from_what_the_online_run_left() -> None:
+    online = work_in(at("online_run"))
+    offline = work_in(at("offline_run"))
+    assert isinstance(online, RunRequested)
+    assert isinstance(offline, RunRequested)
+    assert (online.kind, online.base) == ("online", None)
+    assert offline.kind == "offline"
+    assert offline.capture is None
+    assert offline.base is not None
+    assert offline.base.startswith(str(offline.validation_id))
+
+
+def test_without_completion_there_is_no_offline_run() -> None:
+    decision = at("online_grading")
+    decision = decide(decision.validation, as_fact(well_done(work_in(decision), grade=2)), NOW)
+    assert isinstance(work_in(decision), ReportRequested)
+    decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    (completed,) = completions(decision)
+    assert completed.verdict == "failed"
+    assert completed.scores is not None
+    assert completed.scores.offline is None
+    assert "no offline run" in completed.reason
+    assert decision.validation.skill_status == "rejected"
+
+
+def test_network_calls_can_cost_the_verdict() -> None:
+    decision = at("offline_run")
+    decision = decide(decision.validation, as_fact(well_done(work_in(decision), calls=3)), NOW)
+    decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    assert decision.validation.scores is not None
+    assert decision.validation.scores.offline == 0.0
+    assert decision.validation.scores.overall == 85.0
+
+
+def test_a_skill_nobody_uses_fails() -> None:
+    decision = at("online_run")
+    decision = decide(decision.validation, as_fact(well_done(work_in(decision), used=False)), NOW)
+    while decision.validation.step != "done":
+        decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    assert decision.validation.verdict == "failed"
+    assert decision.validation.reason == "The overall score 65 is below 70."
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failure_of_ours_is_tried_again_with_growing_delay(step: ProgressStep) -> None:
+    decision, delays = at(step), []
+    for _ in range(TRIES - 1):
+        decision = decide(decision.validation, as_fact(gone_wrong(work_in(decision))), NOW)
+        assert decision.validation.step == step
+        delays.append(decision.outgoing[0].delay)
+    assert delays == [timedelta(seconds=2), timedelta(seconds=4)]
+    assert work_in(decision).attempt == TRIES
+
+
+@pytest.mark.parametrize("step", STEPS[:-1])
+def test_a_failure_of_ours_ends_inconclusive_and_without_a_score(step: ProgressStep) -> None:
+    decision = at(step)
+    for _ in range(TRIES):
+        decision = decide(decision.validation, as_fact(gone_wrong(work_in(decision))), NOW)
+    (completed,) = completions(decision)
+    assert completed.verdict == "inconclusive"
+    assert completed.scores is None
+    assert "it broke" in completed.reason
+    assert decision.validation.skill_status == "pending"
+
+
+def test_a_report_that_cannot_be_written_does_not_change_the_verdict() -> None:
+    decision = at("reporting")
+    for _ in range(TRIES):
+        decision = decide(decision.validation, as_fact(gone_wrong(work_in(decision), "model")), NOW)
+    (completed,) = completions(decision)
+    assert completed.verdict == "passed"
+    assert decision.validation.prose is None
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_worker_that_stops_in_good_order_costs_nothing(step: ProgressStep) -> None:
+    decision = at(step)
+    for _ in range(TRIES + 2):
+        fact = as_fact(gone_wrong(work_in(decision), "handed_over"))
+        decision = decide(decision.validation, fact, NOW)
+    assert decision.validation.step == step
+    assert decision.validation.failures == 0
+    assert decision.outgoing[0].delay == timedelta(0)
+
+
+@pytest.mark.parametrize("step", STEPS[:-1])
+def test_work_that_kills_workers_is_tried_alone_and_only_there_given_up(
+    step: ProgressStep,
+) -> None:
+    decision = at(step)
+    fact = as_fact(gone_wrong(work_in(decision), "worker_died"))
+    decision = decide(decision.validation, fact, NOW)
+    assert work_in(decision).lane == "solo"
+    assert work_in(decision).subject().endswith(".solo")
+    fact = as_fact(gone_wrong(work_in(decision), "worker_died"))
+    decision = decide(decision.validation, fact, NOW)
+    assert completions(decision)[0].verdict == "inconclusive"
+
+
+def test_the_next_step_is_back_in_the_shared_lane() -> None:
+    decision = at("planning")
+    fact = as_fact(gone_wrong(work_in(decision), "worker_died"))
+    decision = decide(decision.validation, fact, NOW)
+    decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    assert work_in(decision).lane == "shared"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_lost_work_is_asked_for_again(step: ProgressStep) -> None:
+    decision = at(step)
+    validation = decision.validation
+    lost = WentQuiet(step_id=validation.step_id, attempt=validation.attempt)
+    again = decide(validation, lost, NOW)
+    assert work_in(again).attempt == validation.attempt + 1
+    assert decide(again.validation, lost, NOW) == Decision(again.validation)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_deadline_ends_what_is_left(step: ProgressStep) -> None:
+    decision = at(step)
+    assert decide(decision.validation, DeadlinePassed(), NOW) == Decision(decision.validation)
+    ended = decide(decision.validation, DeadlinePassed(), LATER)
+    (completed,) = completions(ended)
+    assert completed.verdict == ("passed" if step == "reporting" else "inconclusive")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("other", STEPS)
+def test_a_result_for_another_step_changes_nothing(step: ProgressStep, other: ProgressStep) -> None:
+    decision = at(step)
+    if other == step:
+        return
+    foreign = well_done(work_in(at(other)))
+    mine = foreign.model_copy(
+        update={
+            "validation_id": decision.validation.validation_id,
+            "step_id": f"{decision.validation.validation_id}.{other}",
+            "candidate": None,
+        }
+        if isinstance(foreign, RunFinished)
+        else {"step_id": f"{decision.validation.validation_id}.{other}"}
+    )
+    assert decide(decision.validation, as_fact(mine), NOW) == Decision(decision.validation)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_old_attempt_may_succeed_but_not_fail(step: ProgressStep) -> None:
+    first = at(step)
+    second = decide(first.validation, as_fact(gone_wrong(work_in(first))), NOW)
+    stale_failure = as_fact(gone_wrong(work_in(first)))
+    assert decide(second.validation, stale_failure, NOW) == Decision(second.validation)
+    late_success = as_fact(well_done(work_in(first)))
+    assert decide(second.validation, late_success, NOW).validation.step != step
+
+
+def test_a_candidate_that_lost_the_race_is_cleaned_up() -> None:
+    first = at("online_run")
+    second = decide(first.validation, as_fact(gone_wrong(work_in(first))), NOW)
+    won = decide(second.validation, as_fact(well_done(work_in(second))), NOW)
+    late = decide(won.validation, as_fact(well_done(work_in(first))), NOW)
+    assert late.validation == won.validation
+    ((cleanup),) = late.outgoing
+    assert isinstance(cleanup.message, CleanupRequested)
+    (snapshot,) = cleanup.message.snapshots
+    assert snapshot != won.validation.candidate
+
+
+def test_the_candidate_is_kept_for_review_and_deleted_otherwise() -> None:
+    passed = at("reporting")
+    done = decide(passed.validation, as_fact(well_done(work_in(passed))), NOW)
+    assert not [o for o in done.outgoing if isinstance(o.message, CleanupRequested)]
+
+    poor = at("online_grading")
+    poor = decide(poor.validation, as_fact(well_done(work_in(poor), grade=1)), NOW)
+    done = decide(poor.validation, as_fact(well_done(work_in(poor))), NOW)
+    cleanups = [o.message for o in done.outgoing if isinstance(o.message, CleanupRequested)]
+    assert [c.snapshots for c in cleanups] == [(done.validation.candidate,)]
+
+
+class Bus(RuleBasedStateMachine):
+    """Work and facts in any order, twice, late, lost, or failed, with the clock running on."""
+
+    works = Bundle("works")
+
+    @initialize(target=works)
+    def upload(self) -> Work:
+        self.now = NOW
+        self.said: list[ValidationCompleted] = []
+        self.snapshots: set[str] = set()
+        self.cleaned: set[str] = set()
+        self.queue: list[Work] = []
+        self.validation: Validation = a_validation()
+        self._take(Admitted())
+        return self.queue[-1]
+
+    def _take(self, fact: Fact) -> None:
+        decision = decide(self.validation, fact, self.now)
+        self.validation = decision.validation
+        for outgoing in decision.outgoing:
+            match outgoing.message:
+                case ValidationCompleted():
+                    self.said.append(outgoing.message)
+                case CleanupRequested():
+                    self.cleaned.update(outgoing.message.snapshots)
+                case Work():
+                    self.queue.append(outgoing.message)
+
+    @rule(target=works)
+    def newest_work(self) -> Work:
+        return self.queue[-1]
+
+    @rule(work=works, grade=st.integers(1, 5), calls=st.integers(0, 4), used=st.booleans())
+    def finish(self, work: Work, grade: int, calls: int, used: bool) -> None:
+        result = well_done(work, grade=grade, calls=calls, used=used)
+        if isinstance(result, RunFinished) and result.candidate:
+            self.snapshots.add(result.candidate)
+        self._take(as_fact(result))
+
+    @rule(
+        work=works,
+        category=st.sampled_from(["sandbox", "model", "timeout", "worker_died", "handed_over"]),
+    )
+    def fail(self, work: Work, category: str) -> None:
+        self._take(as_fact(gone_wrong(work, category)))
+
+    @rule(work=works)
+    def lose(self, work: Work) -> None:
+        self._take(WentQuiet(step_id=work.step_id, attempt=work.attempt))
+
+    @rule(seconds=st.integers(1, 200))
+    def wait(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+        self._take(DeadlinePassed())
+
+    @invariant()
+    def completed_at_most_once_and_only_when_done(self) -> None:
+        assert len(self.said) == (1 if self.validation.step == "done" else 0)
+
+    @invariant()
+    def open_work_is_always_out(self) -> None:
+        if self.validation.step != "done":
+            newest = self.queue[-1]
+            current = (self.validation.step_id, self.validation.attempt)
+            assert (newest.step_id, newest.attempt) == current
+
+    @invariant()
+    def every_candidate_has_an_owner_or_is_cleaned_up(self) -> None:
+        owned = self.validation.step != "done" or self.validation.verdict == "passed"
+        kept = {self.validation.candidate} if owned else set()
+        assert self.snapshots - self.cleaned <= kept
+
+    def teardown(self) -> None:
+        self.now += timedelta(days=1)
+        self._take(DeadlinePassed())
+        self._take(DeadlinePassed())
+        assert self.validation.step == "done"
+        assert len(self.said) == 1
+
+
+def test_any_order_of_facts_ends_in_exactly_one_completion() -> None:
+    run_state_machine_as_test(
+        Bus, settings=settings(max_examples=150, stateful_step_count=40, deadline=None)
+    )

@@ -1,0 +1,305 @@
+"""The records on a real database: what must be atomic is, and what must be unique is."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from assay_contracts.base import Message, Work
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    ListSkills,
+    ProblemError,
+    RegisterReply,
+)
+from assay_contracts.validations import ValidationProgressed
+from assay_scorer.adapters.migrate import alembic_config, migrate
+from assay_scorer.adapters.records import PostgresRecords, open_engine
+from assay_scorer.adapters.tables import Base
+from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
+from assay_scorer.testing import an_upload, gone_wrong, well_done
+from assay_servicekit.bus import Unavailable
+
+
+class Shelf:
+    """Keeps reports in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    async def keep(self, key: str, content: bytes) -> None:
+        self.kept[key] = content
+
+
+class Silent:
+    """An announcer nobody listens to."""
+
+    async def announce(self, message: Message) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    engine = open_engine(database_url)
+    await migrate(engine)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def conduct(engine: AsyncEngine, shelf: Shelf) -> Conduct:
+    return Conduct(
+        records=PostgresRecords(engine),
+        reports=shelf,
+        announcer=Silent(),
+        clock=lambda: datetime.now(UTC),
+        max_active=2,
+    )
+
+
+@pytest.fixture
+def register(conduct: Conduct) -> Register:
+    return Register(conduct=conduct)
+
+
+async def outbox(engine: AsyncEngine, subject: str) -> list[str]:
+    async with engine.connect() as connection:
+        rows = await connection.execute(
+            text("select body from outbox where subject = :subject order by id"),
+            {"subject": subject},
+        )
+        return [row.body for row in rows]
+
+
+async def newest_work(engine: AsyncEngine, validation_id: UUID) -> Work:
+    from assay_contracts.topology import WORK_MESSAGES
+
+    async with engine.connect() as connection:
+        row = (
+            await connection.execute(
+                text(
+                    "select o.subject, o.body from outbox o join validations v"
+                    " on v.work_key = o.dedup_key where v.id = :id"
+                ),
+                {"id": validation_id},
+            )
+        ).one()
+    kind = next(m for m in WORK_MESSAGES if row.subject.removesuffix(".solo") == m.SUBJECT)
+    return kind.model_validate_json(row.body)
+
+
+async def run_to_the_end(engine: AsyncEngine, conduct: Conduct, reply: RegisterReply) -> None:
+    take = TakeResult(conduct=conduct)
+    answer = Answer(records=conduct.records)
+    while (await answer.status(GetStatus(skill_id=reply.skill_id))).step != "done":
+        await take(well_done(await newest_work(engine, reply.validation_id)))
+
+
+async def test_an_upload_is_recorded_announced_and_started(
+    engine: AsyncEngine, register: Register, conduct: Conduct
+) -> None:
+    reply = await register(an_upload())
+    assert len(await outbox(engine, "skill.uploaded")) == 1
+    assert len(await outbox(engine, "validation.requested")) == 1
+    detail = await Answer(records=conduct.records).skill(GetSkill(skill_id=reply.skill_id))
+    assert (detail.name, detail.status, detail.validation_stage) == (
+        "csv-analyzer",
+        "validating",
+        "layer1",
+    )
+
+
+async def test_the_same_upload_twice_is_one_upload(engine: AsyncEngine, register: Register) -> None:
+    upload = an_upload()
+    first, second = await register(upload), await register(upload)
+    assert (second.skill_id, second.validation_id) == (first.skill_id, first.validation_id)
+    assert len(await outbox(engine, "skill.uploaded")) == 1
+
+
+async def test_of_many_uploads_of_one_name_one_is_taken(register: Register) -> None:
+    answers = await asyncio.gather(
+        *(register(an_upload()) for _ in range(12)), return_exceptions=True
+    )
+    taken = [answer for answer in answers if isinstance(answer, RegisterReply)]
+    refused = [answer for answer in answers if isinstance(answer, ProblemError)]
+    assert (len(taken), len(refused)) == (1, 11)
+    assert {error.problem.code for error in refused} == {"SKILL_ALREADY_EXISTS"}
+    assert {error.problem.details.skill_id for error in refused} == {taken[0].skill_id}
+
+
+async def test_a_rejected_skill_may_come_again_as_its_next_revision(
+    engine: AsyncEngine, register: Register, conduct: Conduct
+) -> None:
+    first = await register(an_upload())
+    take = TakeResult(conduct=conduct)
+    for _ in range(2):
+        await take(well_done(await newest_work(engine, first.validation_id)))
+    await take(well_done(await newest_work(engine, first.validation_id), grade=1))
+    await take(well_done(await newest_work(engine, first.validation_id)))
+    again = await register(an_upload())
+    assert again.skill_id == first.skill_id
+    assert again.revision == 2
+
+
+async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_first(
+    engine: AsyncEngine, register: Register, conduct: Conduct
+) -> None:
+    replies = [await register(an_upload(f"skill-{n}")) for n in range(4)]
+    answer = Answer(records=conduct.records)
+
+    async def stages() -> list[str | None]:
+        return [
+            (await answer.status(GetStatus(skill_id=reply.skill_id))).validation_stage
+            for reply in replies
+        ]
+
+    assert await stages() == ["layer1", "layer1", "queued", "queued"]
+    await run_to_the_end(engine, conduct, replies[1])
+    assert await stages() == ["layer1", "completed", "layer1", "queued"]
+
+
+async def test_two_endings_at_once_do_not_admit_too_many(
+    engine: AsyncEngine, register: Register, conduct: Conduct
+) -> None:
+    replies = [await register(an_upload(f"skill-{n}")) for n in range(6)]
+    await asyncio.gather(*(run_to_the_end(engine, conduct, reply) for reply in replies[:2]))
+    page = await Answer(records=conduct.records).skills(ListSkills(validation_stage="layer1"))
+    assert page.total == 2
+
+
+async def test_a_duplicate_result_has_one_effect(
+    engine: AsyncEngine, register: Register, conduct: Conduct, shelf: Shelf
+) -> None:
+    reply = await register(an_upload())
+    take = TakeResult(conduct=conduct)
+    answer = Answer(records=conduct.records)
+    while (await answer.status(GetStatus(skill_id=reply.skill_id))).step != "done":
+        result = well_done(await newest_work(engine, reply.validation_id))
+        await asyncio.gather(*(take(result) for _ in range(3)))
+    assert len(await outbox(engine, "validation.completed")) == 1
+    assert len(await outbox(engine, "run.requested")) == 2
+    view = await answer.report(GetReport(skill_id=reply.skill_id))
+    assert shelf.kept[view.report.markdown_key].startswith(b"# PASSED: csv-analyzer")
+
+
+async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
+    engine: AsyncEngine, register: Register, conduct: Conduct
+) -> None:
+    class Broken:
+        async def keep(self, key: str, content: bytes) -> None:
+            raise Unavailable(key)
+
+    reply = await register(an_upload())
+    good = TakeResult(conduct=conduct)
+    for _ in range(5):
+        await good(well_done(await newest_work(engine, reply.validation_id)))
+    broken = Conduct(
+        records=conduct.records,
+        reports=Broken(),
+        announcer=Silent(),
+        clock=conduct.clock,
+        max_active=2,
+    )
+    last = well_done(await newest_work(engine, reply.validation_id))
+    with pytest.raises(Unavailable):
+        await TakeResult(conduct=broken)(last)
+    assert await outbox(engine, "validation.completed") == []
+    await good(last)
+    assert len(await outbox(engine, "validation.completed")) == 1
+
+
+async def test_a_retry_waits_for_its_time(
+    engine: AsyncEngine, register: Register, conduct: Conduct
+) -> None:
+    reply = await register(an_upload())
+    work = await newest_work(engine, reply.validation_id)
+    await TakeResult(conduct=conduct)(gone_wrong(work))
+    async with engine.connect() as connection:
+        delays = await connection.scalars(
+            text("select extract(epoch from due_at - created_at) from outbox order by id")
+        )
+        assert [float(delay) for delay in delays] == [0.0, 0.0, 2.0]
+
+
+async def test_status_tells_the_task_under_way(register: Register, conduct: Conduct) -> None:
+    reply = await register(an_upload())
+    note = NoteProgress(records=conduct.records)
+    await note(
+        ValidationProgressed(
+            validation_id=reply.validation_id,
+            skill_id=reply.skill_id,
+            step="planning",
+            detail="task 2 of 3",
+            tasks_done=1,
+            tasks_total=3,
+        )
+    )
+    status = await Answer(records=conduct.records).status(GetStatus(skill_id=reply.skill_id))
+    assert (status.detail, status.tasks_done, status.tasks_total) == ("task 2 of 3", 1, 3)
+
+
+async def test_skills_are_listed_newest_first_filtered_and_searched(
+    register: Register, conduct: Conduct
+) -> None:
+    for name in ("pdf-tools", "csv-analyzer", "csv_odd"):
+        await register(an_upload(name))
+    answer = Answer(records=conduct.records)
+    everything = await answer.skills(ListSkills())
+    assert [skill.name for skill in everything.skills] == ["csv_odd", "csv-analyzer", "pdf-tools"]
+    assert (await answer.skills(ListSkills(q="CSV"))).total == 2
+    assert (await answer.skills(ListSkills(q="csv_"))).total == 1
+    assert (await answer.skills(ListSkills(validation_stage="queued"))).total == 1
+    assert (await answer.skills(ListSkills(status="approved"))).total == 0
+    second = await answer.skills(ListSkills(page=2, size=2))
+    assert [skill.name for skill in second.skills] == ["pdf-tools"]
+    assert second.total == 3
+
+
+async def test_what_is_not_there_is_said_so(register: Register, conduct: Conduct) -> None:
+    answer = Answer(records=conduct.records)
+    with pytest.raises(ProblemError) as unknown:
+        await answer.skill(GetSkill(skill_id=uuid4()))
+    assert unknown.value.problem.code == "SKILL_NOT_FOUND"
+    reply = await register(an_upload())
+    with pytest.raises(ProblemError) as early:
+        await answer.report(GetReport(skill_id=reply.skill_id))
+    assert early.value.problem.code == "VALIDATION_NOT_COMPLETED"
+
+
+async def test_a_database_that_is_gone_is_unavailable(tmp_path: object) -> None:
+    engine = open_engine(f"postgresql+asyncpg://nobody@/nothing?host={tmp_path}")
+    with pytest.raises(Unavailable):
+        await PostgresRecords(engine).ping()
+    await engine.dispose()
+
+
+async def test_migrations_go_up_down_and_up_and_match_the_tables(database_url: str) -> None:
+    engine = open_engine(database_url)
+
+    def differences(connection: Connection) -> list[object]:
+        config = alembic_config(connection)
+        for revision in ("head", "base", "head"):
+            (command.downgrade if revision == "base" else command.upgrade)(config, revision)
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, Base.metadata))
+
+    async with engine.begin() as connection:
+        assert await connection.run_sync(differences) == []
+    await engine.dispose()
