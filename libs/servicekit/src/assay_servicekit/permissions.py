@@ -20,6 +20,7 @@ def _reading(bucket: BucketName) -> tuple[str, ...]:
     return (
         f"$JS.API.STREAM.INFO.{stream}",
         f"$JS.API.STREAM.MSG.GET.{stream}",
+        f"$JS.API.CONSUMER.CREATE.{stream}",
         f"$JS.API.CONSUMER.CREATE.{stream}.>",
         f"$JS.API.CONSUMER.DELETE.{stream}.>",
         f"$JS.API.CONSUMER.INFO.{stream}.>",
@@ -64,15 +65,19 @@ def service_permissions(service: ServiceName) -> Permissions:
 
 
 def observer_permissions() -> Permissions:
-    """Read public facts, live or by a durable consumer of one's own, and nothing else."""
+    """Read public facts, live or by the durable consumer named `observer`, and nothing else.
+
+    The consumer's name is fixed because the server matches whole tokens: a wildcard there would
+    let an observer draw messages from the services' own consumers.
+    """
     return Permissions(
         publish=(
             "$JS.API.STREAM.INFO.FACTS",
             "$JS.API.STREAM.NAMES",
-            "$JS.API.CONSUMER.INFO.FACTS.observer-*",
-            "$JS.API.CONSUMER.MSG.NEXT.FACTS.observer-*",
-            "$JS.ACK.FACTS.observer-*.>",
-            *(f"$JS.API.CONSUMER.CREATE.FACTS.observer-*.{m.SUBJECT}" for m in PUBLIC_FACTS),
+            f"$JS.API.CONSUMER.INFO.FACTS.{OBSERVER}",
+            f"$JS.API.CONSUMER.MSG.NEXT.FACTS.{OBSERVER}",
+            f"$JS.ACK.FACTS.{OBSERVER}.>",
+            *(f"$JS.API.CONSUMER.CREATE.FACTS.{OBSERVER}.{m.SUBJECT}" for m in PUBLIC_FACTS),
         ),
         subscribe=("_INBOX.>", *(message.SUBJECT for message in PUBLIC_FACTS)),
     )
