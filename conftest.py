@@ -1,58 +1,33 @@
 """A real bus and a real database for every test that asks for them."""
 
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from assay_cli.embedded.postgres import PostgresServer
 from assay_cli.embedded.process import Child
-from assay_cli.testing import RunningNats
-
-
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    # pytest's own temporary folders are too deep for a socket's path.
-    folder = Path(tempfile.mkdtemp(prefix="assay-test-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
-
-
-@contextmanager
-def _running_nats() -> Iterator[RunningNats]:
-    with _private_folder() as folder:
-        server = RunningNats(folder)
-        try:
-            server.apply_topology()
-            yield server
-        finally:
-            server.stop()
+from assay_cli.testing import RunningNats, private_folder, running_nats
 
 
 @pytest.fixture(scope="session")
 def nats_server() -> Iterator[RunningNats]:
     """A bus shared by the session: what other tests said is still on it."""
-    with _running_nats() as server:
+    with running_nats() as server:
         yield server
 
 
 @pytest.fixture
 def fresh_nats_server() -> Iterator[RunningNats]:
     """A bus of the test's own: empty, and free to be stopped, killed and started."""
-    with _running_nats() as server:
+    with running_nats() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A database server shared by the session."""
-    with _private_folder() as folder:
+    with private_folder() as folder:
         server = PostgresServer(data=folder / "postgres", sockets=folder / "sockets")
         server.initialise()
         # A test's database need not survive the machine; a crash of the server it does survive.

@@ -1,7 +1,11 @@
 """What tests of every package use to run against a real bus."""
 
 import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import nats
@@ -53,3 +57,25 @@ class RunningNats:
         child = Child(self._server.process(self._log))
         child.wait_ready()
         return child
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A temporary folder whose path is short enough for a socket's, as pytest's are not."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-test-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def running_nats() -> Iterator[RunningNats]:
+    """A bus with the topology applied and nothing on it."""
+    with private_folder() as folder:
+        server = RunningNats(folder)
+        try:
+            server.apply_topology()
+            yield server
+        finally:
+            server.kill()

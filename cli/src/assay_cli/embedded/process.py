@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-POLL_S = 0.02
+POLL_S = 0.03
 LOG_TAIL_BYTES = 4096
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
@@ -56,10 +56,12 @@ class Child:
     def __init__(self, spec: ProcessSpec) -> None:
         """Start it. Raises OSError when the command cannot be executed."""
         self.spec = spec
+        self._buried = False
         with spec.log.open("ab") as log:
             self._process = subprocess.Popen(
                 spec.command,
                 env=dict(spec.env),
+                cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -130,10 +132,14 @@ class Child:
         self.kill()
 
     def kill(self) -> None:
-        """End it and every process of its session's first group at once."""
+        """End it and whatever is left of its process group, at once. A second call does nothing."""
+        if self._buried:
+            return
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+        # The kernel may give its id to a stranger from now on.
+        self._buried = True
 
 
 def describe_exit(code: int) -> str:
