@@ -134,6 +134,8 @@ class RunFinished(Result):
 
     outcomes: tuple[TaskOutcome, ...] = ()
     network_calls: tuple[NetworkCall, ...] = ()
+    network_calls_omitted: int = Field(default=0, ge=0)
+    """How many more there were than a message can list."""
     sandbox: SandboxProof | None = None
     candidate: str | None = None
     packages_before: tuple[Package, ...] = ()
