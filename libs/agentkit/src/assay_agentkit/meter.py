@@ -15,22 +15,25 @@ from assay_contracts.runs import ModelUse, Role
 class ModelMeter(BaseCallbackHandler):
     """Callback that one or several agent runs of a role share. Safe across threads.
 
-    Failed calls count as calls, and their time counts too.
+    Failed calls count as calls, and their time counts too. Time in which several calls are open
+    at once counts once: it is how long the role's work waited for its model.
     """
 
     run_inline = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._started: dict[UUID, float] = {}
+        self._open: set[UUID] = set()
+        self._waiting_since = 0.0
         self._calls = 0
         self._input_tokens = 0
         self._output_tokens = 0
         self._seconds = 0.0
 
     def use(self, *, role: Role, model: str, prompt_version: str) -> ModelUse:
-        """Everything counted so far."""
+        """Everything counted so far, calls that are still open included."""
         with self._lock:
+            waiting = time.perf_counter() - self._waiting_since if self._open else 0.0
             return ModelUse(
                 role=role,
                 model=model,
@@ -38,7 +41,7 @@ class ModelMeter(BaseCallbackHandler):
                 calls=self._calls,
                 input_tokens=self._input_tokens,
                 output_tokens=self._output_tokens,
-                seconds=round(self._seconds, 4),
+                seconds=round(self._seconds + waiting, 4),
             )
 
     def on_chat_model_start(
@@ -51,23 +54,27 @@ class ModelMeter(BaseCallbackHandler):
     ) -> None:
         with self._lock:
             self._calls += 1
-            self._started[run_id] = time.perf_counter()
+            if not self._open:
+                self._waiting_since = time.perf_counter()
+            self._open.add(run_id)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         tokens = [_tokens(generation) for batch in response.generations for generation in batch]
         with self._lock:
-            self._stop_clock(run_id)
+            self._close(run_id)
             self._input_tokens += sum(taken for taken, _ in tokens)
             self._output_tokens += sum(given for _, given in tokens)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         with self._lock:
-            self._stop_clock(run_id)
+            self._close(run_id)
 
-    def _stop_clock(self, run_id: UUID) -> None:
-        started = self._started.pop(run_id, None)
-        if started is not None:
-            self._seconds += time.perf_counter() - started
+    def _close(self, run_id: UUID) -> None:
+        if run_id not in self._open:
+            return
+        self._open.remove(run_id)
+        if not self._open:
+            self._seconds += time.perf_counter() - self._waiting_since
 
 
 def _tokens(generation: object) -> tuple[int, int]:

@@ -4,6 +4,8 @@ A policy decides each turn from the conversation alone, so one instance serves a
 concurrent runs, and the same conversation always gets the same reply, tool-call ids included.
 """
 
+import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -84,9 +86,17 @@ class Turn:
         """Tool results since the newest human message, in the order of their calls."""
         return tuple(m for m in self.since_request if isinstance(m, ToolMessage))
 
-    def result_of(self, tool: str) -> ToolMessage | None:
-        """The newest result of that tool since the newest human message."""
-        return next((m for m in reversed(self.results) if m.name == tool), None)
+    def result_of(self, tool: str, **arguments: Any) -> ToolMessage | None:
+        """The newest result, in the whole conversation, of a call with at least these arguments."""
+        wanted = {
+            call["id"]
+            for message in self.messages
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
+            if call["name"] == tool and arguments.items() <= call["args"].items()
+        }
+        results = (m for m in reversed(self.messages) if isinstance(m, ToolMessage))
+        return next((m for m in results if m.tool_call_id in wanted), None)
 
 
 Policy = Callable[[Turn], Reply]
@@ -102,6 +112,20 @@ def exit_code(result: ToolMessage) -> int | None:
     artifact = result.artifact
     code = artifact.get("exit_code") if isinstance(artifact, dict) else None
     return code if isinstance(code, int) else None
+
+
+def file_text(result: ToolMessage) -> str:
+    """What a `read_file` result shows, without the line that tells which lines it shows."""
+    return re.sub(r"\A@@ lines [^\n]*@@\n?", "", str(result.text))
+
+
+def listed_paths(result: ToolMessage) -> tuple[str, ...]:
+    """The paths in an `ls` or `glob` result; none if it is not a listing."""
+    try:
+        paths = ast.literal_eval(str(result.text))
+    except (ValueError, SyntaxError):
+        return ()
+    return tuple(str(path) for path in paths) if isinstance(paths, list) else ()
 
 
 class RehearsalModel(BaseChatModel):

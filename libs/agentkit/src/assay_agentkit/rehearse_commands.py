@@ -76,15 +76,19 @@ def known_commands(
 
 
 def choose_command(prompt: str, commands: Sequence[KnownCommand]) -> KnownCommand | None:
-    """The command that does what the prompt asks for; None if no command does any work.
+    """The command that does what the prompt asks for; None if none can be run on what it gives.
 
-    First come commands that take the kinds of files the prompt gives and makes the kinds it wants,
+    First come commands that take the kinds of files the prompt gives and make the kinds it wants,
     then those whose surroundings share most words with the prompt, then the one documented first.
     """
-    work = [command for command in commands if command.shape.is_work]
+    files = files_in_prompt(prompt)
+    work = [
+        command
+        for command in commands
+        if command.shape.is_work and len(given_inputs(command, commands)) <= len(files.inputs)
+    ]
     if not work:
         return None
-    files = files_in_prompt(prompt)
     wanted = content_words(prompt)
     return max(
         work,
@@ -110,13 +114,14 @@ def commands_for_task(
         skill_root: Where the skill's folder is; its last part is the skill's name.
         skill_files: Paths in the skill, relative to its folder.
     """
+    files = files_in_prompt(prompt)
     known = known_commands(
         document, skill_name=posixpath.basename(skill_root), skill_files=skill_files
     )
     chosen = choose_command(prompt, known)
     if chosen is None:
-        return inspection_commands(document, skill_root=skill_root, skill_files=skill_files)
-    files = files_in_prompt(prompt)
+        looks = inspection_commands(document, skill_root=skill_root, skill_files=skill_files)
+        return (_printed_to(" &&\n".join(looks), files.outputs[0]),) if files.outputs else looks
     chain = (*leading_to(chosen, known), chosen)
     names = _exchange(chain, files)
     setup = [
@@ -151,19 +156,22 @@ def given_inputs(chosen: KnownCommand, commands: Sequence[KnownCommand]) -> tupl
 def inspection_commands(
     document: SkillDocument, *, skill_root: str, skill_files: Collection[str]
 ) -> tuple[str, ...]:
-    """What can be tried of a skill without commands: references are there, scripts parse."""
+    """What can be tried of a skill without commands: its texts are there, its scripts parse."""
     references = [
         path
-        for path in document.references
+        for path in ("SKILL.md", *document.references)
         if path in skill_files or path.split("/")[0] in SKILL_FOLDERS
     ]
     there = [
-        f"test -s {shlex.quote(posixpath.join(skill_root, path))} && echo 'readable: {path}'"
+        f"test -s {shlex.quote(posixpath.join(skill_root, path))} && echo readable: {file_name}"
         for path in references
-        if "'" not in path
+        if (file_name := shlex.quote(posixpath.basename(path)))
     ]
     parses = [
-        check.format(path=shlex.quote(posixpath.join(skill_root, path)))
+        check.format(
+            path=shlex.quote(posixpath.join(skill_root, path)),
+            name=shlex.quote(posixpath.basename(path)),
+        )
         for path in sorted(skill_files)
         if (check := _PARSE_CHECKS.get(extension(path)))
     ]
@@ -171,10 +179,10 @@ def inspection_commands(
 
 
 _PARSE_CHECKS: Final = {
-    "py": f"python3 -c '{_PYTHON_PARSES}' {{path}} && echo parses: {{path}}",
-    "sh": "bash -n {path} && echo parses: {path}",
-    "js": "node --check {path} && echo parses: {path}",
-    "json": "python3 -m json.tool {path} > /dev/null && echo parses: {path}",
+    "py": f"python3 -c '{_PYTHON_PARSES}' {{path}} && echo parses: {{name}}",
+    "sh": "bash -n {path} && echo parses: {name}",
+    "js": "node --check {path} && echo parses: {name}",
+    "json": "python3 -m json.tool {path} > /dev/null && echo parses: {name}",
 }
 
 
@@ -226,7 +234,9 @@ def _pair(documented: Sequence[str], named: Sequence[str]) -> Mapping[str, str]:
 def _kept_in_file(command: str, shape: CommandShape, outputs: Sequence[str]) -> str:
     """Where the command only prints but the task wants a file, put the print there and show it."""
     spare = outputs[len(shape.outputs) :]
-    if not spare:
-        return command
-    target = shlex.quote(spare[0])
+    return _printed_to(command, spare[0]) if spare else command
+
+
+def _printed_to(command: str, path: str) -> str:
+    target = shlex.quote(path)
     return f"{{ {command}\n}} > {target}; status=$?; cat {target}; exit $status"
