@@ -238,7 +238,7 @@ async def test_bytes_that_do_not_parse_go_to_the_dead_letters(
             await runner.say(good)
         assert (await heard.next()).step_id == good.step_id
         async with asyncio.timeout(PATIENCE_S):
-            while (await scorer.jetstream().stream_info("DEAD")).state.messages < 2:  # noqa: ASYNC110
+            while (await scorer.jetstream().stream_info("DEAD")).state.messages < 2:
                 await asyncio.sleep(0.05)
         letter = await scorer.jetstream().get_msg("DEAD", 1)
         assert letter.subject == "dead.cleanup.finished"

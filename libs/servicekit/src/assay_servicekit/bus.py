@@ -5,6 +5,7 @@ which takes the first result for a step and drops the others.
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -85,6 +86,8 @@ class Bus:
             reconnect_time_wait=1,
             ping_interval=5,
             closed_cb=self._on_closed,
+            logger=logging.getLogger("faststream.assay"),
+            log_level=logging.DEBUG,
             graceful_timeout=settings.handover_s + 5,
             middlewares=(
                 NatsTelemetryMiddleware(),

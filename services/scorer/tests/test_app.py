@@ -1,0 +1,217 @@
+"""The whole scorer on a real bus and a real database, with made-up workers around it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from pydantic import SecretStr
+from starlette.applications import Starlette
+
+from assay_cli.testing import RunningNats
+from assay_contracts.base import Result, Work
+from assay_contracts.grades import GradingRequested
+from assay_contracts.reports import Report, ReportRequested
+from assay_contracts.rpc import GetReport, GetStatus, ProblemError, RegisterReply, SkillStatusView
+from assay_contracts.runs import RunRequested
+from assay_contracts.validations import (
+    CleanupRequested,
+    ValidationCompleted,
+    ValidationPlanned,
+    ValidationRequested,
+)
+from assay_scorer.app import create_app
+from assay_scorer.settings import Settings
+from assay_scorer.testing import an_upload, well_done
+from assay_servicekit.bus import Bus
+from assay_servicekit.service import asgi
+from assay_servicekit.settings import ServiceSettings
+
+PATIENCE_S = 40.0
+
+
+@asynccontextmanager
+async def scorer(nats: RunningNats, database_url: str) -> AsyncIterator[Starlette]:
+    app = asgi(
+        create_app(
+            Settings(
+                nats_url=SecretStr(nats.url("scorer")),
+                database_url=SecretStr(database_url),
+                reconcile_every_s=0.2,
+            )
+        )
+    )
+    async with app.router.lifespan_context(app):
+        yield app
+
+
+@asynccontextmanager
+async def asker(nats: RunningNats) -> AsyncIterator[Bus]:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(nats.url("gateway"))), "gateway")
+    await bus.connect()
+    await bus.start()
+    try:
+        yield bus
+    finally:
+        await bus.stop()
+
+
+@asynccontextmanager
+async def workers(nats: RunningNats) -> AsyncIterator[list[Work]]:
+    """A judge and a runner that always succeed, and what they were asked to do."""
+    asked: list[Work] = []
+
+    async def work_on(work: Work) -> Result:
+        asked.append(work)
+        return well_done(work)
+
+    judge = Bus(ServiceSettings(nats_url=SecretStr(nats.url("judge"))), "judge")
+    judge.on_work(ValidationRequested, work_on, slots=2)
+    judge.on_work(GradingRequested, work_on, slots=2)
+    judge.on_work(ReportRequested, work_on, slots=2)
+    runner = Bus(ServiceSettings(nats_url=SecretStr(nats.url("sandbox-runner"))), "sandbox-runner")
+    runner.on_work(RunRequested, work_on, slots=2)
+    runner.on_work(CleanupRequested, work_on, slots=2)
+    for bus in (judge, runner):
+        await bus.connect()
+        await bus.start()
+    try:
+        yield asked
+    finally:
+        for bus in (judge, runner):
+            await bus.stop()
+
+
+async def upload(nats: RunningNats, name: str) -> RegisterReply:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(nats.url("ingest"))), "ingest")
+    await bus.connect()
+    await bus.start()
+    try:
+        return await bus.ask(an_upload(name))
+    finally:
+        await bus.stop()
+
+
+async def ended(bus: Bus, reply: RegisterReply) -> SkillStatusView:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                status = await bus.ask(GetStatus(skill_id=reply.skill_id), timeout_s=1)
+            except ProblemError as error:
+                assert error.problem.code == "SERVICE_UNAVAILABLE"  # noqa: PT017  # asks on
+                continue
+            if status.step == "done":
+                return status
+            await asyncio.sleep(0.05)
+
+
+async def completions(nats: RunningNats) -> list[ValidationCompleted]:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(nats.url("scorer"))), "scorer")
+    await bus.connect()
+    try:
+        js = bus.jetstream()
+        state = (await js.stream_info("FACTS")).state
+        messages = [
+            await js.get_msg("FACTS", n) for n in range(state.first_seq, state.last_seq + 1)
+        ]
+        return [
+            ValidationCompleted.model_validate_json(message.data or b"")
+            for message in messages
+            if message.subject == ValidationCompleted.SUBJECT
+        ]
+    finally:
+        await bus.stop()
+
+
+async def test_an_upload_ends_in_one_completion_and_a_report(
+    fresh_nats_server: RunningNats, database_url: str
+) -> None:
+    async with (
+        scorer(fresh_nats_server, database_url),
+        workers(fresh_nats_server),
+        asker(fresh_nats_server) as bus,
+    ):
+        reply = await upload(fresh_nats_server, "csv-analyzer")
+        status = await ended(bus, reply)
+        assert (status.verdict, status.validation_stage) == ("passed", "completed")
+        view = await bus.ask(GetReport(skill_id=reply.skill_id))
+        report = Report.model_validate_json(await bus.objects.get("reports", view.report.json_key))
+        assert report.scores is not None
+        assert report.scores.overall == 100.0
+        async with asyncio.timeout(PATIENCE_S):
+            while not (said := await completions(fresh_nats_server)):
+                await asyncio.sleep(0.05)
+        assert [completed.validation_id for completed in said] == [reply.validation_id]
+
+
+@pytest.mark.parametrize("when", ["before the work is taken", "after the work was taken"])
+async def test_work_lost_on_the_bus_is_asked_for_again(
+    fresh_nats_server: RunningNats, database_url: str, when: str
+) -> None:
+    async with (
+        scorer(fresh_nats_server, database_url),
+        asker(fresh_nats_server) as bus,
+    ):
+        reply = await upload(fresh_nats_server, "csv-analyzer")
+        operator = Bus(
+            ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("scorer"))), "scorer"
+        )
+        await operator.connect()
+        js = operator.jetstream()
+        async with asyncio.timeout(PATIENCE_S):
+            while (await js.stream_info("WORK")).state.messages == 0:
+                await asyncio.sleep(0.02)
+        if when == "after the work was taken":
+            judge = Bus(
+                ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("judge"))), "judge"
+            )
+            await judge.connect()
+            subscription = await judge.jetstream().pull_subscribe_bind(
+                "judge-validation-requested", "WORK", inbox_prefix=b"_IN.judge."
+            )
+            (message,) = await subscription.fetch(1, timeout=5)
+            await message.ack_sync()
+            await judge.stop()
+        else:
+            await js.purge_stream("WORK")
+        await operator.stop()
+        async with workers(fresh_nats_server) as asked:
+            assert (await ended(bus, reply)).verdict == "passed"
+        assert asked[0].attempt > 1
+
+
+async def test_what_the_outbox_holds_survives_a_bus_outage(
+    fresh_nats_server: RunningNats, database_url: str
+) -> None:
+    async with (
+        scorer(fresh_nats_server, database_url),
+        workers(fresh_nats_server),
+        asker(fresh_nats_server) as bus,
+    ):
+        reply = await upload(fresh_nats_server, "csv-analyzer")
+        fresh_nats_server.kill()
+        fresh_nats_server.start()
+        assert (await ended(bus, reply)).verdict == "passed"
+    assert len(await completions(fresh_nats_server)) == 1
+
+
+async def test_a_result_said_twice_after_the_end_changes_nothing(
+    fresh_nats_server: RunningNats, database_url: str
+) -> None:
+    async with (
+        scorer(fresh_nats_server, database_url),
+        asker(fresh_nats_server) as bus,
+    ):
+        async with workers(fresh_nats_server) as asked:
+            reply = await upload(fresh_nats_server, "csv-analyzer")
+            before = await ended(bus, reply)
+        judge = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("judge"))), "judge")
+        await judge.connect()
+        late = ValidationPlanned.model_validate(well_done(asked[0]).model_dump())
+        await judge.say(late.model_copy(update={"attempt": 7}))
+        await judge.stop()
+        other = await upload(fresh_nats_server, "another-skill")
+        async with workers(fresh_nats_server):
+            await ended(bus, other)
+        after = await bus.ask(GetStatus(skill_id=reply.skill_id))
+        assert after == before
