@@ -1,0 +1,141 @@
+"""deepagents' backend on our sandbox port: every call awaits, none takes a thread."""
+
+import shlex
+from collections.abc import Awaitable
+from typing import Final, NoReturn, TypeVar
+
+from deepagents.backends.protocol import (
+    DeleteResult,
+    ExecuteOffloadResult,
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+)
+from deepagents.backends.sandbox import BaseSandbox
+
+from assay_sandbox_runner.domain.text import clip
+from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox, SandboxUnavailable
+
+SHOWN_CHARS: Final = 30_000
+"""Of a command's output, shown to the agent. More would make deepagents write it to a file."""
+
+T = TypeVar("T")
+
+
+class SandboxBackend(BaseSandbox):
+    """One task's view of a sandbox: commands run in the task's folder.
+
+    deepagents turns some exceptions into words for the model, so a lost sandbox is also kept in
+    `lost` for whoever runs the agent.
+    """
+
+    def __init__(self, sandbox: Sandbox, *, folder: str, stopwatch: Stopwatch) -> None:
+        self._sandbox = sandbox
+        self._folder = folder
+        self._stopwatch = stopwatch
+        self.lost: SandboxUnavailable | None = None
+
+    @property
+    def id(self) -> str:
+        return self._sandbox.id
+
+    # -- commands -------------------------------------------------------------------------------
+
+    async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:  # noqa: ASYNC109  # the protocol's name
+        """Run a command whose whole output is wanted: deepagents' own scripts come this way."""
+        result = await self._run(command, timeout)
+        return ExecuteResponse(
+            output=result.output, exit_code=result.exit_code, truncated=result.truncated
+        )
+
+    async def aexecute_with_offload(
+        self,
+        command: str,
+        capture_path: str,  # noqa: ARG002
+        *,
+        max_inline_bytes: int,  # noqa: ARG002
+        max_capture_bytes: int | None = None,  # noqa: ARG002
+        timeout: int | None = None,  # noqa: ASYNC109
+    ) -> ExecuteOffloadResult:
+        """Run a command of the agent's own: its `execute` tool comes this way."""
+        result = await self._run(command, timeout)
+        output = result.output
+        if result.timed_out:
+            output += f"\n[killed: it had not ended after {result.seconds:.0f} s]"
+        shown = clip(output, SHOWN_CHARS)
+        response = ExecuteResponse(
+            output=shown.text,
+            exit_code=result.exit_code,
+            truncated=result.truncated or shown.truncated,
+        )
+        return ExecuteOffloadResult(offloaded=False, response=response)
+
+    async def _run(self, command: str, timeout_s: float | None) -> ExecResult:
+        with self._stopwatch.running():
+            return await self._kept(
+                # Zero is deepagents' word for no limit of its own.
+                self._sandbox.execute(command, timeout_s=timeout_s or None, cwd=self._folder)
+            )
+
+    # -- files ----------------------------------------------------------------------------------
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        answers = await self._kept(self._sandbox.upload(files))
+        return [
+            FileUploadResponse(path=path, error=answer.problem if answer else None)
+            for (path, _), answer in zip(files, answers, strict=True)
+        ]
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        answers = await self._kept(self._sandbox.download(paths))
+        return [
+            FileDownloadResponse(path=path, error=answer.problem)
+            if isinstance(answer, FileError)
+            else FileDownloadResponse(path=path, content=answer)
+            for path, answer in zip(paths, answers, strict=True)
+        ]
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        path = shlex.quote(file_path)
+        result = await self._run(f"{{ test -e {path} || test -L {path}; }} && rm -rf {path}", None)
+        if result.exit_code == 0:
+            return DeleteResult(path=file_path)
+        return DeleteResult(error=result.output.strip() or f"Error: '{file_path}' not found")
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        return await super().aglob(pattern, path or self._folder)
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        return await super().agrep(pattern, path or self._folder, glob, max_count=max_count)
+
+    async def _kept(self, call: Awaitable[T]) -> T:
+        try:
+            return await call
+        except SandboxUnavailable as error:
+            self.lost = error
+            raise
+
+    # -- the blocking half of the protocol, which async agents never call -----------------------
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:  # noqa: ARG002
+        _no_blocking()
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:  # noqa: ARG002
+        _no_blocking()
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:  # noqa: ARG002
+        _no_blocking()
+
+
+def _no_blocking() -> NoReturn:
+    raise RuntimeError("This backend is asynchronous: run the agent with `ainvoke` or `astream`.")
