@@ -1,0 +1,165 @@
+"""Skills on this machine's disk: fetched once, checked, and laid out for a sandbox to mount."""
+
+import asyncio
+import fcntl
+import hashlib
+import io
+import os
+import re
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+from assay_contracts.runs import MountedSkill
+from assay_contracts.skills import BundleRef
+from assay_contracts.topology import BucketName
+from assay_sandbox_runner.run_ports import MountedSkills, StoreFailed
+from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
+
+_SKILL_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_UNUSED_S: Final = 24 * 3600.0
+"""An unpacked bundle that nobody asked for this long is dropped; it can be fetched again."""
+_FRESH_S: Final = 60.0
+"""A folder this young may belong to a process that has not locked it yet."""
+_RUNNABLE: Final = 0o111
+
+
+class Objects(Protocol):
+    """The part of the object store that is needed here."""
+
+    async def get(self, bucket: BucketName, key: str) -> bytes:
+        """Raises ObjectMissing, ObjectStoreUnavailable."""
+
+
+class BundlesOnDisk:
+    """Unpacked bundles by their digest, and for each run a folder of skills linked to them."""
+
+    def __init__(self, objects: Objects, root: Path) -> None:
+        self._objects = objects
+        self._cache = root / "bundles"
+        self._mounts = root / "mounts"
+
+    @asynccontextmanager
+    async def mounted(self, skills: Sequence[MountedSkill]) -> AsyncIterator[MountedSkills]:
+        """A folder with one folder for each skill, named as asked for; gone afterwards.
+
+        Raises:
+            StoreFailed: a bundle is missing, could not be read, or is not what it should be.
+            ValueError: a name that cannot be a skill's folder.
+        """
+        for skill in skills:
+            if not _SKILL_NAME.fullmatch(skill.name):
+                raise ValueError(f"{skill.name!r} cannot name a skill's folder")
+        unpacked = [(skill.name, await self._unpacked(skill.bundle)) for skill in skills]
+        with self._locked_folder() as folder:
+            files = await asyncio.to_thread(_lay_out, unpacked, folder)
+            yield MountedSkills(folder=folder, files=files)
+
+    def sweep(self) -> list[str]:
+        """Remove what dead processes left behind and bundles long unused; returns their names."""
+        now = time.time()
+        gone: list[str] = []
+        for folder in _folders(self._mounts):
+            if now - folder.stat().st_mtime > _FRESH_S and _is_abandoned(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+                gone.append(folder.name)
+        for folder in _folders(self._cache):
+            if now - folder.stat().st_mtime > _UNUSED_S:
+                shutil.rmtree(folder, ignore_errors=True)
+                gone.append(folder.name)
+        return gone
+
+    async def _unpacked(self, bundle: BundleRef) -> Path:
+        target = self._cache / bundle.sha256
+        if target.is_dir():
+            os.utime(target)
+            return target
+        try:
+            data = await self._objects.get("bundles", bundle.key)
+        except ObjectMissing as error:
+            raise StoreFailed(f"bundle {bundle.key} is not in the object store") from error
+        except ObjectStoreUnavailable as error:
+            raise StoreFailed(str(error)) from error
+        await asyncio.to_thread(_unpack, data, bundle, target)
+        return target
+
+    @contextmanager
+    def _locked_folder(self) -> Iterator[Path]:
+        self._mounts.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=self._mounts))
+        folder.chmod(0o755)
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(handle)
+
+
+def _folders(root: Path) -> list[Path]:
+    return [entry for entry in root.iterdir() if entry.is_dir()] if root.is_dir() else []
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Whether no living process holds the lock that a run keeps on its folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(handle)
+
+
+def _unpack(data: bytes, bundle: BundleRef, target: Path) -> None:
+    """Unpack beside the target and rename, so that nobody ever sees half a skill."""
+    if hashlib.sha256(data).hexdigest() != bundle.sha256:
+        raise StoreFailed(f"bundle {bundle.key} does not have the digest {bundle.sha256}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=".", dir=target.parent))
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for entry in archive.infolist():
+                _extract(archive, entry, beside)
+        beside.chmod(0o755)
+        beside.rename(target)
+    except OSError:
+        if not target.is_dir():  # else another run was faster, with the same bytes
+            raise
+    except zipfile.BadZipFile as error:
+        raise StoreFailed(f"bundle {bundle.key} is no zip: {error}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> None:
+    # A bundle holds its files below one folder, whose name is not ours to trust.
+    _, _, inner = entry.filename.partition("/")
+    if entry.is_dir() or not inner:
+        return
+    path = (folder / inner).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise StoreFailed(f"bundle entry {entry.filename!r} leaves its folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(archive.read(entry))
+    path.chmod(0o755 if (entry.external_attr >> 16) & _RUNNABLE else 0o644)
+
+
+def _lay_out(unpacked: Sequence[tuple[str, Path]], folder: Path) -> dict[str, frozenset[str]]:
+    """Link each bundle's files below its skill's name; the sandbox mounts them read-only."""
+    files: dict[str, frozenset[str]] = {}
+    for name, source in unpacked:
+        target = folder / name
+        shutil.copytree(source, target, copy_function=os.link)
+        files[name] = frozenset(
+            path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()
+        )
+    return files

@@ -1,0 +1,78 @@
+"""What carrying out a run needs beside a sandbox."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from assay_contracts.runs import MountedSkill, Trace
+from assay_contracts.tasks import Task
+from assay_contracts.validations import ValidationProgressed
+from assay_sandbox_runner.domain.attempt import Attempt
+from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.ports import Sandbox
+
+
+class StoreFailed(Exception):
+    """A bundle or a trace could not be read or written."""
+
+
+class PatternProblem(Exception):
+    """A pattern could not be searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class MountedSkills:
+    """Skills on disk, ready to be mounted."""
+
+    folder: Path
+    files: Mapping[str, frozenset[str]]
+    """For each skill's folder name, its files relative to that folder."""
+
+
+class Bundles(Protocol):
+    def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
+        """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
+
+
+class Traces(Protocol):
+    async def keep(self, key: str, trace: Trace) -> None:
+        """Raises StoreFailed."""
+
+
+class Progress(Protocol):
+    async def __call__(self, progress: ValidationProgressed) -> None:
+        """Say how far a run has come; never raises."""
+
+
+class Executor(Protocol):
+    async def __call__(
+        self,
+        task: Task,
+        *,
+        sandbox: Sandbox,
+        folder: str,
+        skills: Collection[str],
+        seconds: float,
+        stopwatch: Stopwatch,
+    ) -> Attempt:
+        """Let an agent work on the task in `folder` for at most `seconds`.
+
+        Args:
+            task: Its input files are in the folder already.
+            sandbox: Where everything happens.
+            folder: Where commands run and results belong.
+            skills: Folder names of the skills that the agent must be told of.
+            seconds: After these, the attempt is what has been done by then.
+            stopwatch: Runs while commands do.
+
+        Raises:
+            AgentFailed: the model failed.
+            SandboxUnavailable: the sandbox was lost.
+        """
+
+
+class FindPattern(Protocol):
+    async def __call__(self, pattern: str, text: str) -> str | None:
+        """The first match, shortened, or None. Raises PatternProblem."""
