@@ -1,0 +1,102 @@
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+import structlog
+
+from assay_agentkit.models import model_label, open_model
+from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
+from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
+from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
+from assay_sandbox_runner.adapters.patterns import find_pattern
+from assay_sandbox_runner.adapters.progress import LiveProgress
+from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_sandbox_runner.adapters.traces import StoredTraces
+from assay_sandbox_runner.checks import CheckTask
+from assay_sandbox_runner.handlers import register
+from assay_sandbox_runner.ports import Limits, SandboxProvider, SandboxUnavailable
+from assay_sandbox_runner.service import CarryOutRun, CleanUp
+from assay_sandbox_runner.settings import Settings
+from assay_servicekit.bus import Bus
+from assay_servicekit.service import Service
+
+SWEEP_EVERY = timedelta(minutes=1)
+OUTPUT_BYTES = 640 * 1024
+"""Of one stream of one command: deepagents' own scripts print files of up to 500 KiB."""
+
+log = structlog.get_logger(__name__)
+
+
+def create_app(settings: Settings) -> Service:
+    """Wire the runner together; nothing is connected yet.
+
+    Raises:
+        ModelMisconfigured: the executor's model cannot be opened.
+    """
+    bus = Bus(settings, "sandbox-runner")
+    state_dir = settings.state_dir / "sandbox-runner"
+    provider = BubblewrapProvider(state_dir, snapshot_ttl=settings.snapshot_ttl)
+    bundles = BundlesOnDisk(bus.objects, state_dir)
+    run = CarryOutRun(
+        provider=provider,
+        bundles=bundles,
+        traces=StoredTraces(bus.objects),
+        progress=LiveProgress(bus),
+        execute=DeepAgentExecutor(
+            model=open_model(settings.executor_model, policy=executor_policy, settings=settings),
+            label=model_label(settings.executor_model),
+            model_calls=settings.task_model_calls,
+        ),
+        check=CheckTask(find_pattern=find_pattern, seconds=settings.check_seconds),
+        limits=Limits(
+            command_seconds=settings.command_seconds,
+            output_bytes=OUTPUT_BYTES,
+            memory_bytes=settings.sandbox_memory_mb * 1024**2,
+        ),
+        task_seconds=settings.task_seconds,
+    )
+    register(bus, settings, run, CleanUp(provider=provider))
+    return Service(
+        bus=bus,
+        settings=settings,
+        before=lambda: sweeping(provider, bundles, every=SWEEP_EVERY),
+    )
+
+
+@asynccontextmanager
+async def sweeping(
+    provider: SandboxProvider, bundles: BundlesOnDisk, *, every: timedelta
+) -> AsyncIterator[None]:
+    """Remove now, and again every so often, what killed processes left behind."""
+
+    async def sweep() -> None:
+        for what, remove in (
+            ("sandboxes", provider.sweep),
+            ("bundles", lambda: asyncio.to_thread(bundles.sweep)),
+        ):
+            await _swept(what, remove)
+
+    async def again() -> None:
+        while True:
+            await asyncio.sleep(every.total_seconds())
+            await sweep()
+
+    await sweep()
+    task = asyncio.create_task(again())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _swept(what: str, remove: Callable[[], Awaitable[list[str]]]) -> None:
+    try:
+        removed = await remove()
+    except (SandboxUnavailable, OSError) as error:
+        log.warning("sweep_failed", what=what, reason=str(error))
+        return
+    if removed:
+        log.info("swept", what=what, removed=removed)

@@ -1,0 +1,271 @@
+"""Use cases: carry a run out, clean up after a validation."""
+
+import asyncio
+import posixpath
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from assay_agentkit.failures import AgentFailed
+from assay_contracts.base import Failure, Result
+from assay_contracts.runs import (
+    ModelUse,
+    RunFinished,
+    RunKind,
+    RunRequested,
+    RunTimings,
+    TaskOutcome,
+    Trace,
+)
+from assay_contracts.tasks import Task
+from assay_contracts.validations import (
+    CleanupFinished,
+    CleanupRequested,
+    ProgressStep,
+    ValidationProgressed,
+)
+from assay_sandbox_runner.checks import CheckTask
+from assay_sandbox_runner.domain.attempt import (
+    LISTED_CALLS,
+    TaskWindow,
+    attribute,
+    files_made,
+    outcome_of,
+    seconds_for_task,
+    total_use,
+)
+from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.domain.usage import skills_used
+from assay_sandbox_runner.ports import (
+    SKILLS,
+    WORKSPACE,
+    Limits,
+    Sandbox,
+    SandboxProvider,
+    SandboxUnavailable,
+)
+from assay_sandbox_runner.run_ports import (
+    Bundles,
+    Executor,
+    MountedSkills,
+    Progress,
+    StoreFailed,
+    Traces,
+)
+
+_STEPS: Final[dict[RunKind, ProgressStep]] = {"online": "online_run", "offline": "offline_run"}
+_LISTED_FILES: Final = 200
+_LIST_FILES: Final = (
+    "find . -type f -not -path '*/__pycache__/*' -printf '%s %T@ %P\\0' | head -c 100000"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worked:
+    """One task, worked on and checked."""
+
+    trace: Trace
+    outcome: TaskOutcome
+    model: ModelUse
+    window: TaskWindow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarryOutRun:
+    """One set of tasks, one after another, in one sandbox."""
+
+    provider: SandboxProvider
+    bundles: Bundles
+    traces: Traces
+    progress: Progress
+    execute: Executor
+    check: CheckTask
+    limits: Limits
+    task_seconds: float
+    """Longest that one task may take, whatever time the run has."""
+
+    async def __call__(self, request: RunRequested) -> Result:
+        """What came of the tasks; or why the platform could not find out."""
+        try:
+            async with asyncio.timeout(request.time_limit_s) as clock:
+                return await self._carry_out(request)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            reason = f"The run was not done after {request.time_limit_s:g} s."
+            return request.failed(Failure.of("timeout", reason))
+        except SandboxUnavailable as error:
+            return request.failed(Failure.of("sandbox", str(error)))
+        except AgentFailed as error:
+            return request.failed(Failure.of(error.category, error.reason))
+        except StoreFailed as error:
+            return request.failed(Failure.of("bus", str(error)))
+
+    async def _carry_out(self, request: RunRequested) -> RunFinished:
+        began = time.perf_counter()
+        stopwatch = Stopwatch()
+        async with (
+            self.bundles.mounted(request.skills) as skills,
+            self.provider.open(
+                name=f"{request.step_id}.{request.attempt}",
+                skills=skills.folder,
+                network="open" if request.kind == "online" else "blocked",
+                base=request.base,
+                limits=self.limits,
+            ) as sandbox,
+        ):
+            before = await sandbox.packages()
+            worked = await self._work(request, sandbox, skills, stopwatch)
+            after = await sandbox.packages()
+            calls = attribute(await sandbox.network_calls(), [each.window for each in worked])
+            if request.capture:
+                await sandbox.snapshot(request.capture)
+            proof = sandbox.proof()
+        await asyncio.gather(
+            *(self.traces.keep(each.outcome.trace_key, each.trace) for each in worked)
+        )
+        model = total_use([each.model for each in worked])
+        return RunFinished(
+            validation_id=request.validation_id,
+            step_id=request.step_id,
+            attempt=request.attempt,
+            outcomes=tuple(each.outcome for each in worked),
+            network_calls=calls[:LISTED_CALLS],
+            network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
+            sandbox=proof,
+            candidate=request.capture,
+            packages_before=before,
+            packages_after=after,
+            model=model,
+            timings=RunTimings(
+                wall=time.perf_counter() - began,
+                model=model.seconds if model else 0.0,
+                commands=stopwatch.seconds,
+            ),
+        )
+
+    async def _work(
+        self, request: RunRequested, sandbox: Sandbox, skills: MountedSkills, stopwatch: Stopwatch
+    ) -> Sequence[_Worked]:
+        seconds = seconds_for_task(
+            run_limit_s=request.time_limit_s,
+            tasks=len(request.tasks),
+            ceiling_s=self.task_seconds,
+        )
+        worked: list[_Worked] = []
+        for number, task in enumerate(request.tasks, start=1):
+            await self._say(request, f"task {number} of {len(request.tasks)}", done=number - 1)
+            key = f"{request.step_id}/{request.attempt}/{task.task_id}.json"
+            worked.append(
+                await self._work_on(
+                    task,
+                    key=key,
+                    seconds=seconds,
+                    sandbox=sandbox,
+                    skills=skills,
+                    stopwatch=stopwatch,
+                )
+            )
+        await self._say(request, "all tasks done", done=len(request.tasks))
+        return worked
+
+    async def _work_on(
+        self,
+        task: Task,
+        *,
+        key: str,
+        seconds: float,
+        sandbox: Sandbox,
+        skills: MountedSkills,
+        stopwatch: Stopwatch,
+    ) -> _Worked:
+        started, began = datetime.now(UTC), time.perf_counter()
+        folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
+        await _prepare(sandbox, folder, task)
+        given = await _files_in(sandbox, folder)
+        attempt = await self.execute(
+            task,
+            sandbox=sandbox,
+            folder=folder,
+            skills=skills.files.keys(),
+            seconds=seconds,
+            stopwatch=stopwatch,
+        )
+        made = files_made(given, await _files_in(sandbox, folder))
+        trace = Trace(
+            task_id=task.task_id,
+            prompt=task.prompt,
+            steps=attempt.steps,
+            answer=attempt.answer,
+            files_made=made[:_LISTED_FILES],
+            skills_used=skills_used(attempt.steps, skills.files, root=SKILLS, folder=folder),
+            checks=await self.check(
+                task.checks, attempt, sandbox=sandbox, folder=folder, stopwatch=stopwatch
+            ),
+            bounds_hit=attempt.bounds_hit,
+        )
+        return _Worked(
+            trace=trace,
+            outcome=outcome_of(trace, key=key, seconds=time.perf_counter() - began),
+            model=attempt.model,
+            window=TaskWindow(task.task_id, started, datetime.now(UTC)),
+        )
+
+    async def _say(self, request: RunRequested, detail: str, *, done: int) -> None:
+        step = _STEPS.get(request.kind)
+        if step is None:  # a regression run is one of many; the scorer tells how many are done
+            return
+        await self.progress(
+            ValidationProgressed(
+                validation_id=request.validation_id,
+                skill_id=request.skill_id,
+                step=step,
+                detail=detail,
+                tasks_done=done,
+                tasks_total=len(request.tasks),
+            )
+        )
+
+
+async def _prepare(sandbox: Sandbox, folder: str, task: Task) -> None:
+    """Make the task's folder and put its input files there."""
+    made = await sandbox.execute(f"mkdir -p {folder}")
+    if made.exit_code != 0:
+        raise SandboxUnavailable(f"The task's folder could not be made: {made.output[:500]}")
+    answers = await sandbox.upload(
+        [(posixpath.join(folder, file.path), file.content.encode()) for file in task.files]
+    )
+    for answer in answers:
+        if answer is not None:
+            raise SandboxUnavailable(
+                f"Input file {answer.path} could not be put into the sandbox: {answer.problem}"
+            )
+
+
+async def _files_in(sandbox: Sandbox, folder: str) -> dict[str, str]:
+    """Each file below the folder with its size and time of change."""
+    listed = (await sandbox.execute(_LIST_FILES, cwd=folder)).stdout
+    entries = (entry.split(" ", 2) for entry in listed.split("\0"))
+    return {entry[2]: " ".join(entry[:2]) for entry in entries if len(entry) == 3}  # noqa: PLR2004
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanUp:
+    """Delete snapshots that nobody needs any more."""
+
+    provider: SandboxProvider
+
+    async def __call__(self, request: CleanupRequested) -> Result:
+        """Every snapshot is gone; or why not."""
+        try:
+            for name in request.snapshots:
+                await self.provider.delete_snapshot(name)
+        except SandboxUnavailable as error:
+            return request.failed(Failure.of("sandbox", str(error)))
+        return CleanupFinished(
+            validation_id=request.validation_id,
+            step_id=request.step_id,
+            attempt=request.attempt,
+        )
