@@ -3,9 +3,8 @@
 import pytest
 
 from assay_contracts.grades import Evidence, Grade
-from assay_contracts.runs import NetworkCall, SkillUse, TaskOutcome
+from assay_contracts.runs import SkillUse, TaskOutcome
 from assay_scorer.domain import scoring
-from assay_scorer.testing import NOW
 
 
 def graded(*grades: int) -> list[Grade]:
@@ -33,10 +32,6 @@ def outcomes(*used: str | None) -> list[TaskOutcome]:
         )
         for n, skill in enumerate(used, start=1)
     ]
-
-
-def calls(count: int) -> list[NetworkCall]:
-    return [NetworkCall(at=NOW, task_id=None, command="c", destination="d")] * count
 
 
 @pytest.mark.parametrize(("grade", "points"), [(1, 0), (2, 25), (3, 50), (4, 75), (5, 100)])
@@ -72,7 +67,7 @@ def test_trigger_counts_only_the_skill_under_test(
     ("count", "expected"), [(0, 100.0), (1, 70.0), (2, 70.0), (3, 0.0), (50, 0.0)]
 )
 def test_offline_falls_with_calls(count: int, expected: float) -> None:
-    assert scoring.offline(calls(count)) == expected
+    assert scoring.offline(count) == expected
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ class RunReport(Model):
     outcomes: tuple[TaskOutcome, ...]
     grades: tuple[Grade, ...]
     network_calls: tuple[NetworkCall, ...]
+    network_calls_omitted: int = 0
     sandbox: SandboxProof | None
     packages_added: tuple[Package, ...]
     timings: RunTimings | None

@@ -173,9 +173,8 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
     assert validation.offline is not None
     assert validation.scores is not None
     online = validation.scores
-    scores = scoring.combine(
-        online.completion, online.trigger, scoring.offline(validation.offline.network_calls)
-    )
+    calls = len(validation.offline.network_calls) + validation.offline.network_calls_omitted
+    scores = scoring.combine(online.completion, online.trigger, scoring.offline(calls))
     verdict: Verdict = "passed" if scores.overall >= scoring.OVERALL_PASS else "failed"
     return _conclude(
         validation.model_copy(update={"scores": scores}), verdict, _because(scores, verdict), now

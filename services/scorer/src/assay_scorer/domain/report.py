@@ -12,6 +12,7 @@ from assay_scorer.domain import scoring
 from assay_scorer.domain.validation import Validation
 
 REHEARSAL = "rehearsal:"
+LISTED_CALLS = 50
 
 
 def build_report(validation: Validation) -> Report:
@@ -99,6 +100,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 outcomes=run.outcomes,
                 grades=graded.grades if graded else (),
                 network_calls=run.network_calls,
+                network_calls_omitted=run.network_calls_omitted,
                 sandbox=run.sandbox,
                 packages_added=_added(run.packages_before, run.packages_after),
                 timings=run.timings,
@@ -229,9 +231,10 @@ def _network(run: RunReport) -> str:
     how = f"Counted by: {quoted(run.sandbox.observation, 300)}" if run.sandbox else ""
     if not run.network_calls:
         return f"**Network calls attempted:** none. {how}".rstrip()
-    rows = "\n".join(_call(call) for call in run.network_calls[:50])
+    rows = "\n".join(_call(call) for call in run.network_calls[:LISTED_CALLS])
+    total = len(run.network_calls) + run.network_calls_omitted
     return (
-        f"**Network calls attempted:** {len(run.network_calls)}. {how}\n\n"
+        f"**Network calls attempted:** {total}. {how}\n\n"
         f"| when | task | to | by |\n|---|---|---|---|\n{rows}"
     )
 

@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from assay_contracts.grades import Grade
-from assay_contracts.runs import NetworkCall, TaskOutcome
+from assay_contracts.runs import TaskOutcome
 from assay_contracts.validations import Scores
 
 COMPLETION_WEIGHT: Final = Decimal("0.50")
@@ -42,11 +42,11 @@ def trigger(outcomes: Sequence[TaskOutcome], skill: str) -> float:
     return _one_decimal(Decimal(100 * used) / len(outcomes))
 
 
-def offline(calls: Sequence[NetworkCall]) -> float:
-    """From the network calls attempted in the offline run."""
-    if not calls:
+def offline(calls: int) -> float:
+    """From the number of network calls attempted in the offline run."""
+    if calls == 0:
         return FULL
-    return FEW_CALLS_SCORE if len(calls) <= FEW_CALLS else 0.0
+    return FEW_CALLS_SCORE if calls <= FEW_CALLS else 0.0
 
 
 def combine(completion_score: float, trigger_score: float, offline_score: float | None) -> Scores:
