@@ -1,1 +1,1 @@
-
+"""Ingest: unpacks uploads, checks their format, stores bundles."""

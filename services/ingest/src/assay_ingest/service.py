@@ -1,0 +1,158 @@
+"""The use case of ingest: an upload in, a registered skill or every reason against it out."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, cast
+from uuid import UUID
+
+import structlog
+
+from assay_contracts.rpc import (
+    IngestSubmit,
+    Problem,
+    ProblemCode,
+    ProblemDetails,
+    ProblemError,
+    RegisterReply,
+    RegisterSkill,
+    SubmitReply,
+)
+from assay_contracts.skills import BundleRef, Finding, SkillManifest
+from assay_ingest.domain.archive_rules import ARCHIVE_TOO_LARGE
+from assay_ingest.domain.bundle import Written, write_bundle
+from assay_ingest.domain.check import Checked, check_archive
+from assay_ingest.ports import (
+    Bundles,
+    Records,
+    RecordsSilent,
+    StorageUnavailable,
+    UploadMissing,
+    Uploads,
+)
+
+MAX_FINDINGS: Final = 100
+"""More would crowd a message, and nobody reads them before the first ones are mended."""
+IN_MEMORY: Final = 1024 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitUpload:
+    """Check an upload; store its bundle and register it, or refuse it and keep nothing.
+
+    Raises:
+        ProblemError: The upload was refused, or the platform could not take it for now.
+    """
+
+    uploads: Uploads
+    bundles: Bundles
+    records: Records
+    slots: asyncio.Semaphore
+    """How many uploads are worked on at once."""
+    strict: bool = False
+
+    async def __call__(self, request: IngestSubmit) -> SubmitReply:
+        try:
+            async with self.slots:
+                return await self._submitted(request)
+        except UploadMissing as error:
+            raise _refusal(
+                "INVALID_REQUEST", "The upload is no longer there. Send the file again."
+            ) from error
+        except StorageUnavailable as error:
+            raise _refusal(
+                "SERVICE_UNAVAILABLE",
+                f"The upload could not be stored: {error}. Try again in a few seconds.",
+            ) from error
+        finally:
+            await self._discard_upload(request.upload_id)
+
+    async def _submitted(self, request: IngestSubmit) -> SubmitReply:
+        with _scratch() as upload, _scratch() as bundle:
+            await self.uploads.fetch(request.upload_id, upload)
+            checked, written = await asyncio.to_thread(
+                _check_and_pack, upload, bundle, request.filename, self.strict
+            )
+            if checked.manifest is None or written is None:
+                raise _refused(checked)
+            key = f"{written.sha256}-{request.upload_id}"
+            await self.bundles.keep(key, bundle)
+        reference = BundleRef(key=key, sha256=written.sha256, size=written.size)
+        findings = checked.findings[:MAX_FINDINGS]
+        registered = await self._registered(request, reference, checked.manifest, findings)
+        return SubmitReply(
+            skill_id=registered.skill_id,
+            name=checked.manifest.name,
+            status=registered.status,
+            validation_id=registered.validation_id,
+            findings=findings,
+        )
+
+    async def _registered(
+        self,
+        request: IngestSubmit,
+        bundle: BundleRef,
+        manifest: SkillManifest,
+        findings: tuple[Finding, ...],
+    ) -> RegisterReply:
+        try:
+            return await self.records.register(
+                RegisterSkill(
+                    upload_id=request.upload_id,
+                    uploaded_by=request.uploaded_by,
+                    bundle=bundle,
+                    manifest=manifest,
+                    findings=findings,
+                )
+            )
+        except ProblemError:
+            # The refusal is what the uploader has to hear, even where tidying up fails.
+            with suppress(StorageUnavailable):
+                await self.bundles.discard(bundle.key)
+            raise
+        except RecordsSilent as silent:
+            # A bundle that was recorded after all must not be taken from under its record.
+            log.warning("bundle_may_be_unrecorded", key=bundle.key, reason=str(silent))
+            raise ProblemError(silent.problem) from silent
+
+    async def _discard_upload(self, upload_id: UUID) -> None:
+        try:
+            await self.uploads.discard(upload_id)
+        except StorageUnavailable as error:
+            log.warning("upload_left_to_expire", upload_id=str(upload_id), reason=str(error))
+
+
+def _scratch() -> BinaryIO:
+    return cast("BinaryIO", SpooledTemporaryFile(max_size=IN_MEMORY))
+
+
+def _check_and_pack(
+    upload: BinaryIO, bundle: BinaryIO, filename: str, strict: bool
+) -> tuple[Checked, Written | None]:
+    checked = check_archive(upload, filename=filename, strict=strict)
+    if checked.manifest is None or checked.files is None:
+        return checked, None
+    return checked, write_bundle(checked.files, checked.manifest.name, bundle)
+
+
+def _refused(checked: Checked) -> ProblemError:
+    first, count = checked.errors[0], len(checked.errors)
+    where = f" ({first.path})" if first.path else ""
+    more = f" There are {count - 1} more errors; see the findings." if count > 1 else ""
+    code: ProblemCode = "INVALID_SKILL_FORMAT"
+    if first.code == ARCHIVE_TOO_LARGE.code:
+        code = "FILE_TOO_LARGE"
+    elif checked.archive_is_bad:
+        code = "INVALID_ZIP"
+    return _refusal(
+        code, f"{first.message}{where} {first.fix}{more}", checked.findings[:MAX_FINDINGS]
+    )
+
+
+def _refusal(code: ProblemCode, message: str, findings: tuple[Finding, ...] = ()) -> ProblemError:
+    return ProblemError(
+        Problem(code=code, message=message, details=ProblemDetails(findings=findings))
+    )
