@@ -1,0 +1,480 @@
+"""Archives that lie, each refused for exactly the reasons it should be."""
+
+import io
+import stat
+import struct
+import time
+import tracemalloc
+import unicodedata
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from assay_ingest.domain.check import check_archive
+from assay_ingest.domain.limits import MIB
+from assay_ingest.domain.rules import RULES
+from assay_ingest.testing import (
+    FOLDER,
+    SKILL_MD,
+    Entry,
+    deflated,
+    descriptor,
+    listed,
+    raw_zip,
+    skill_zip,
+)
+
+SKILL = Entry(name="demo/SKILL.md", data=SKILL_MD)
+NFC = unicodedata.normalize("NFC", "demo/é.txt")
+NFD = unicodedata.normalize("NFD", "demo/é.txt")
+
+
+def named(name: str | bytes, *, flags: int | None = None) -> bytes:
+    return skill_zip(Entry(name=name, data=b"x", flags=flags))
+
+
+def of_mode(mode: int) -> bytes:
+    return skill_zip(Entry(name="demo/x", data=b"x", mode=mode))
+
+
+def unicode_path(raw: bytes, claimed: str) -> bytes:
+    field = b"\x01" + struct.pack("<L", zlib.crc32(raw)) + claimed.encode()
+    return struct.pack("<2H", 0x7075, len(field)) + field
+
+
+def same_header_many_times() -> bytes:
+    """One file of 1 MB, listed 400 times: 400 MB out of a kilobyte."""
+    file = Entry(name="demo/a", data=bytes(MIB), offset=0)
+    return listed(raw_local(file), *(file for _ in range(400)))
+
+
+def same_bytes_many_names() -> bytes:
+    """The same, with a name of its own for each listing."""
+    data = bytes(MIB)
+    names = [Entry(name=f"demo/{n:03}", data=data, offset=0) for n in range(400)]
+    return listed(raw_local(names[0]), *names)
+
+
+def quoted_overlap() -> bytes:
+    """One file's bytes hold the header of the next, as in quoted bombs."""
+    inner = Entry(name="demo/z", data=b"kernel" * 10, method=0)
+    outer = Entry(name="demo/a", data=raw_local(inner), method=0)
+    body = raw_local(SKILL) + raw_local(outer)
+    return listed(
+        body,
+        replace(SKILL, offset=0),
+        replace(outer, offset=len(raw_local(SKILL))),
+        replace(inner, offset=len(body) - len(raw_local(inner))),
+    )
+
+
+def raw_local(entry: Entry) -> bytes:
+    whole = raw_zip(entry)
+    return whole[: whole.rindex(b"PK\x01\x02")]
+
+
+def zip64_of(data: bytes, claimed: int) -> bytes:
+    extra = struct.pack("<2H2Q", 1, 16, claimed, len(deflated(data)))
+    entry = Entry(
+        name="demo/x",
+        data=data,
+        size=0xFFFFFFFF,
+        packed_size=0xFFFFFFFF,
+        extra=extra,
+        local_extra=extra,
+    )
+    return skill_zip(entry)
+
+
+def nested_bomb() -> bytes:
+    inner = raw_zip(*(Entry(name=f"f{n}", data=bytes(3 * MIB)) for n in range(4)))
+    return skill_zip(Entry(name="demo/x.zip", data=inner, method=0))
+
+
+def nested_deep() -> bytes:
+    inner = raw_zip(Entry(name="b.zip", data=raw_zip(Entry(name="c", data=b"c"))))
+    return skill_zip(Entry(name="demo/a.zip", data=inner, method=0))
+
+
+def many(count: int) -> bytes:
+    return skill_zip(*(Entry(name=f"demo/{n}", data=b"x", method=0) for n in range(count)))
+
+
+def truncated(cut: int) -> bytes:
+    return skill_zip(Entry(name="demo/x", data=b"hello" * 50))[:-cut]
+
+
+def two_ends() -> bytes:
+    inner = raw_zip(Entry(name="other/SKILL.md", data=SKILL_MD))
+    return raw_zip(SKILL, comment=inner)
+
+
+def hidden_entry() -> bytes:
+    return raw_zip(SKILL, before_index=raw_local(Entry(name="demo/hidden", data=b"secret")))
+
+
+def moved_sizes() -> bytes:
+    return raw_zip(SKILL, Entry(name="demo/x", data=b"x" * 50, local_size=49))
+
+
+CASES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
+    # Paths
+    "parent folder": (lambda: named("../x"), {"path-traversal"}),
+    "parent folder further in": (lambda: named("demo/a/../../../x"), {"path-traversal"}),
+    "parent folder, Windows spelling": (lambda: named("demo\\..\\..\\x"), {"path-traversal"}),
+    "parent folder, both spellings": (
+        lambda: named("demo/..\\x"),
+        {"path-traversal", "path-mixed-separators"},
+    ),
+    "parent folder, percent signs": (lambda: named("demo/%2e%2e/x"), {"path-traversal"}),
+    "parent folder, percent signs twice": (lambda: named("demo/%252e%252e/x"), {"path-traversal"}),
+    "parent folder, slash in percent signs": (
+        lambda: named("demo/..%2f..%2fx"),
+        {"path-traversal"},
+    ),
+    "parent folder, full width": (lambda: named("demo/\uff0e\uff0e/x"), {"path-traversal"}),
+    "parent folder, one dot leader": (lambda: named("demo/\u2025/x"), {"path-traversal"}),
+    "parent folder, trailing space": (lambda: named("demo/.. /x"), {"path-traversal"}),
+    "parent folder, overlong UTF-8": (lambda: named(b"demo/\xc0\xae\xc0\xae/x"), {"path-not-utf8"}),
+    "parent folder at the end": (lambda: named("demo/.."), {"path-traversal"}),
+    "parent folder among junk": (lambda: named("__MACOSX/../../x"), {"path-traversal"}),
+    "absolute": (lambda: named("/etc/passwd"), {"path-absolute"}),
+    "absolute, Windows spelling": (lambda: named("\\windows\\x"), {"path-absolute"}),
+    "server": (lambda: named("\\\\server\\share\\x"), {"path-absolute"}),
+    "drive letter": (lambda: named("C:\\x"), {"path-drive-letter"}),
+    "drive letter, relative": (lambda: named("c:x"), {"path-drive-letter"}),
+    "dot inside": (lambda: named("demo/./x"), {"path-not-normal"}),
+    "double slash": (lambda: named("demo//x"), {"path-not-normal"}),
+    "mixed separators": (lambda: named("demo/a\\b"), {"path-mixed-separators"}),
+    "NUL": (lambda: named("demo/a\0.txt"), {"path-control-character"}),
+    "newline": (lambda: named("demo/a\nb"), {"path-control-character"}),
+    "terminal escape": (lambda: named("demo/\x1b[31mred"), {"path-control-character"}),
+    "bidi override": (lambda: named("demo/\u202etxt.exe"), {"path-bidi-character"}),
+    "zero width": (lambda: named("demo/a\u200bb"), {"path-invisible-character"}),
+    "tag character": (lambda: named("demo/a\U000e0041"), {"path-invisible-character"}),
+    "two Unicode forms": (
+        lambda: skill_zip(Entry(name=NFC, data=b"1"), Entry(name=NFD, data=b"2")),
+        {"path-collision"},
+    ),
+    "two cases": (
+        lambda: skill_zip(
+            Entry(name="demo/Readme", data=b"1"), Entry(name="demo/README", data=b"2")
+        ),
+        {"path-collision"},
+    ),
+    "two cases of a folder": (
+        lambda: skill_zip(Entry(name="demo/A/x", data=b"1"), Entry(name="demo/a/y", data=b"2")),
+        {"path-collision"},
+    ),
+    "two cases of SKILL.md": (
+        lambda: skill_zip(Entry(name="demo/skill.md", data=SKILL_MD)),
+        {"path-collision"},
+    ),
+    "alias through a leading dot": (
+        lambda: skill_zip(Entry(name="./demo/SKILL.md", data=b"other")),
+        {"path-collision"},
+    ),
+    "same name twice": (lambda: skill_zip(SKILL), {"path-duplicate"}),
+    "file and folder": (
+        lambda: skill_zip(Entry(name="demo/a", data=b"1"), Entry(name="demo/a/b", data=b"2")),
+        {"path-file-and-folder"},
+    ),
+    "folder, then file": (
+        lambda: skill_zip(Entry(name="demo/a/b", data=b"2"), Entry(name="demo/A", data=b"1")),
+        {"path-file-and-folder"},
+    ),
+    "Windows device": (lambda: named("demo/NUL.txt"), {"path-reserved-name"}),
+    "Windows device as a folder": (lambda: named("demo/com1/x"), {"path-reserved-name"}),
+    "trailing dot": (lambda: named("demo/x."), {"path-trailing-dot-or-space"}),
+    "trailing space": (lambda: named("demo/x /y"), {"path-trailing-dot-or-space"}),
+    "alternate stream": (lambda: named("demo/x.txt:hidden"), {"path-colon"}),
+    "no name": (lambda: named(""), {"path-empty"}),
+    "only a slash": (lambda: named("/"), {"path-empty", "entry-type-mismatch"}),
+    "long name": (lambda: named("demo/" + "x" * 60_000), {"path-too-long"}),
+    "long part": (lambda: named("demo/" + "é" * 130), {"path-too-long"}),
+    "deep": (lambda: named("demo/" + "a/" * 5_000 + "x"), {"path-too-deep"}),
+    "bad UTF-8, flagged": (lambda: named(b"demo/\xff\xfe", flags=0x800), {"path-not-utf8"}),
+    "another code page": (lambda: named(b"demo/caf\x82", flags=0), {"path-not-utf8"}),
+    "second name": (
+        lambda: skill_zip(
+            Entry(name="demo/x", data=b"x", extra=unicode_path(b"demo/x", "demo/../y"))
+        ),
+        {"path-ambiguous"},
+    ),
+    # Kinds
+    "link": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"/etc/passwd", mode=stat.S_IFLNK | 0o777)),
+        {"entry-symlink"},
+    ),
+    "SKILL.md a link": (
+        lambda: raw_zip(Entry(name="demo/SKILL.md", data=b"/x", mode=stat.S_IFLNK | 0o777)),
+        {"entry-symlink"},
+    ),
+    "link to a folder, written through": (
+        lambda: skill_zip(
+            Entry(name="demo/d", data=b"/tmp", mode=stat.S_IFLNK | 0o777),
+            Entry(name="demo/d/x", data=b"x"),
+        ),
+        {"entry-symlink"},
+    ),
+    "pipe": (lambda: of_mode(stat.S_IFIFO | 0o644), {"entry-special-file"}),
+    "device": (lambda: of_mode(stat.S_IFCHR | 0o644), {"entry-special-file"}),
+    "socket": (lambda: of_mode(stat.S_IFSOCK | 0o644), {"entry-special-file"}),
+    "setuid": (lambda: of_mode(stat.S_IFREG | 0o4755), {"entry-setuid"}),
+    "folder by its mode only": (lambda: of_mode(FOLDER), {"entry-type-mismatch"}),
+    "folder by its attribute only": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", mode=0, dos=0x10, made_by=0)),
+        {"entry-type-mismatch"},
+    ),
+    "folder with contents": (
+        lambda: skill_zip(Entry(name="demo/d/", data=b"x", mode=FOLDER)),
+        {"entry-type-mismatch"},
+    ),
+    "SKILL.md a folder": (
+        lambda: raw_zip(Entry(name="demo/SKILL.md/", mode=FOLDER, method=0)),
+        {"skill-md-not-a-file"},
+    ),
+    # Bombs
+    "flat bomb": (
+        lambda: skill_zip(Entry(name="demo/x", data=bytes(20 * MIB))),
+        {"ratio-exceeded"},
+    ),
+    "many small bombs": (
+        lambda: skill_zip(*(Entry(name=f"demo/{n}", data=bytes(MIB - 1)) for n in range(50))),
+        {"ratio-exceeded"},
+    ),
+    "one header, listed often": (same_header_many_times, {"entries-overlap"}),
+    "one header, many names": (same_bytes_many_names, {"entry-header-mismatch"}),
+    "quoted overlap": (quoted_overlap, {"entries-overlap"}),
+    "too many files": (lambda: many(501), {"too-many-files"}),
+    "too many entries": (lambda: many(2_001), {"too-many-entries"}),
+    "more than fits 16 bits": (
+        lambda: raw_zip(SKILL, count=0xFFFF),
+        {"archive-inconsistent"},
+    ),
+    "one huge file": (
+        lambda: skill_zip(Entry(name="demo/x", data=bytes(50 * MIB + 1))),
+        {"file-too-large"},
+    ),
+    "bzip2": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", method=12, packed=b"BZh9")),
+        {"entry-method-unsupported"},
+    ),
+    "LZMA": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", method=14, packed=b"xx")),
+        {"entry-method-unsupported"},
+    ),
+    "unknown method": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", method=77, packed=b"xx")),
+        {"entry-method-unsupported"},
+    ),
+    "patch": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", flags=0x20)),
+        {"entry-method-unsupported"},
+    ),
+    "nested bomb": (nested_bomb, {"nested-archive-bomb"}),
+    "archives three deep": (nested_deep, {"nested-archive-deep"}),
+    # Encryption
+    "encrypted": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", flags=1)),
+        {"entry-encrypted"},
+    ),
+    "strongly encrypted": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", flags=0x41)),
+        {"entry-encrypted"},
+    ),
+    "AES": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", method=99, packed=b"xx")),
+        {"entry-encrypted"},
+    ),
+    # Lies about contents
+    "says smaller": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x" * 500, size=10)),
+        {"entry-size-mismatch"},
+    ),
+    "says larger": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x" * 500, size=501)),
+        {"entry-size-mismatch"},
+    ),
+    "stored with two sizes": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x" * 500, method=0, size=501)),
+        {"entry-size-mismatch"},
+    ),
+    "wrong checksum": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", crc=1)),
+        {"entry-crc-mismatch"},
+    ),
+    "checksum wrong in SKILL.md": (
+        lambda: raw_zip(Entry(name="demo/SKILL.md", data=SKILL_MD, crc=1)),
+        {"entry-crc-mismatch"},
+    ),
+    "packed bytes are noise": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", packed=b"\xff\xff\xff\xff")),
+        {"entry-corrupt"},
+    ),
+    "packed bytes break off": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x" * 99, packed=deflated(b"x" * 99)[:-1])),
+        {"entry-corrupt"},
+    ),
+    "packed bytes go on": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", packed=deflated(b"x") + b"more")),
+        {"entry-corrupt"},
+    ),
+    "zip64 says an exabyte": (lambda: zip64_of(b"x", 1 << 60), {"file-too-large"}),
+    "zip64 without sizes": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", size=0xFFFFFFFF)),
+        {"archive-inconsistent"},
+    ),
+    # Two readers, two archives
+    "another name at its place": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", local_name=b"demo/y")),
+        {"entry-header-mismatch"},
+    ),
+    "another size at its place": (moved_sizes, {"entry-header-mismatch"}),
+    "another method at its place": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", local_method=0)),
+        {"entry-header-mismatch"},
+    ),
+    "encrypted only at its place": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", local_flags=1)),
+        {"entry-header-mismatch"},
+    ),
+    "no entry at its place": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", offset=3)),
+        {"entry-header-mismatch"},
+    ),
+    "place outside": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", offset=1 << 30)),
+        {"entry-header-mismatch"},
+    ),
+    "reaches outside": (
+        lambda: skill_zip(
+            Entry(name="demo/x", data=b"x" * 9, method=0, packed=b"x", packed_size=9000, size=9000)
+        ),
+        {"entry-header-mismatch"},
+    ),
+    "prefixed, as a PDF": (lambda: raw_zip(SKILL, prefix=b"%PDF-1.7\n"), {"archive-prefixed"}),
+    "prefixed, offsets mended": (
+        lambda: raw_zip(
+            Entry(name="demo/SKILL.md", data=SKILL_MD, offset=9), prefix=b"%PDF-1.7\n", shift=9
+        ),
+        {"archive-prefixed"},
+    ),
+    "two zips in a row": (lambda: skill_zip() + skill_zip(), {"archive-prefixed"}),
+    "trailing bytes": (lambda: raw_zip(SKILL, suffix=b"\0" * 10), {"archive-trailing-data"}),
+    "a zip in the comment": (two_ends, {"archive-ambiguous"}),
+    "hidden entry": (hidden_entry, {"archive-hidden-data"}),
+    "bytes between files": (
+        lambda: raw_zip(Entry(name="demo/SKILL.md", data=SKILL_MD, after=b"hidden")),
+        {"archive-hidden-data"},
+    ),
+    "descriptor that lies": (
+        lambda: skill_zip(
+            Entry(
+                name="demo/x",
+                data=b"x",
+                flags=8,
+                local_crc=0,
+                local_size=0,
+                local_packed_size=0,
+                after=descriptor(b"y", 3),
+            )
+        ),
+        {"archive-hidden-data"},
+    ),
+    "descriptor left out": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", flags=8)),
+        {"archive-hidden-data"},
+    ),
+    "contents said to start later": (lambda: raw_zip(SKILL, shift=4), {"archive-inconsistent"}),
+    "contents said to start earlier": (lambda: raw_zip(SKILL, shift=-4), {"archive-prefixed"}),
+    "more entries than said": (lambda: raw_zip(SKILL, count=0), {"archive-inconsistent"}),
+    "fewer entries than said": (lambda: raw_zip(SKILL, count=2), {"archive-inconsistent"}),
+    "contents broken": (
+        lambda: raw_zip(SKILL, index_extra=b"PK\x01\x02"),
+        {"archive-inconsistent"},
+    ),
+    "contents go on": (lambda: raw_zip(SKILL, before_end=b"junk"), {"archive-prefixed"}),
+    "several disks": (lambda: raw_zip(SKILL, disk=1), {"archive-multi-disk"}),
+    "entry on another disk": (
+        lambda: skill_zip(Entry(name="demo/x", data=b"x", disk=2)),
+        {"archive-multi-disk"},
+    ),
+    "split archive": (lambda: b"PK\x07\x08" + skill_zip(), {"archive-multi-disk"}),
+    # No zips
+    "truncated by a byte": (lambda: truncated(1), {"archive-truncated"}),
+    "truncated before its end": (lambda: truncated(30), {"archive-truncated"}),
+    "truncated to its first bytes": (lambda: skill_zip()[:10], {"archive-truncated"}),
+    "no bytes": (lambda: b"", {"archive-empty"}),
+    "one byte": (lambda: b"P", {"not-a-zip"}),
+    "gzip": (lambda: b"\x1f\x8b\x08\0\0\0\0\0", {"not-a-zip"}),
+    "7-Zip": (lambda: b"7z\xbc\xaf\x27\x1c\0\0", {"not-a-zip"}),
+    "tar": (lambda: bytes(257) + b"ustar\0" + bytes(300), {"not-a-zip"}),
+    "program": (lambda: b"\x7fELF" + bytes(64), {"not-a-zip"}),
+    "bare SKILL.md": (lambda: SKILL_MD, {"not-a-zip"}),
+    "only an end": (raw_zip, {"skill-md-missing"}),
+    "only folders": (
+        lambda: raw_zip(Entry(name="demo/", mode=FOLDER, method=0)),
+        {"skill-md-missing"},
+    ),
+    "over 50 MB": (lambda: bytes(50 * MIB + 1), {"archive-too-large"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_is_refused_for_exactly_its_reasons(case: str) -> None:
+    build, expected = CASES[case]
+    archive = io.BytesIO(build())
+    started = time.monotonic()
+
+    checked = check_archive(archive, filename="upload.zip")
+
+    assert time.monotonic() - started < 2
+    assert {finding.code for finding in checked.errors} == expected
+    assert (checked.manifest is None) == bool(expected)
+    assert all(finding.fix and finding.message for finding in checked.findings)
+    assert all((finding.path or "").isprintable() for finding in checked.findings)
+
+
+def test_all_reasons_are_given_together() -> None:
+    archive = skill_zip(
+        Entry(name="../x", data=b"x"),
+        Entry(name="demo/link", data=b"x", mode=stat.S_IFLNK | 0o777),
+        Entry(name="demo/bad", data=b"x", crc=7),
+        skill_md=b"---\nname: Demo\ndescription: ''\n---\n",
+    )
+
+    codes = {finding.code for finding in check_archive(io.BytesIO(archive)).errors}
+
+    assert codes == {
+        "path-traversal",
+        "entry-symlink",
+        "entry-crc-mismatch",
+        "name-not-lower-case",
+        "name-folder-mismatch",
+        "description-empty",
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["flat bomb", "one header, listed often", "one huge file", "nested bomb", "many small bombs"],
+)
+def test_memory_stays_bounded(case: str) -> None:
+    archive = io.BytesIO(CASES[case][0]())
+    tracemalloc.start()
+    try:
+        check_archive(archive)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 30 * MIB
+
+
+def test_every_code_is_explained() -> None:
+    for code, rule in RULES.items():
+        assert code == rule.code
+        assert rule.fix.endswith(".")
