@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import Scope
 
@@ -21,6 +22,10 @@ from assay_servicekit.service import Service
 
 def _outside_the_api(scope: Scope) -> bool:
     return not scope.get("path", "").startswith("/api")
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
 
 
 TELEMETRY = TelemetryConfig(
@@ -42,6 +47,7 @@ def create_app(settings: Settings) -> Service:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
         telemetry=TELEMETRY,
     )
     problems.install(app)

@@ -19,7 +19,7 @@ class Uploads(Protocol):
     """Where uploads wait for ingest."""
 
     async def put(self, upload_id: UUID, content: BinaryIO) -> None:
-        """Raises ProblemError with SERVICE_UNAVAILABLE."""
+        """Raises ProblemError with SERVICE_UNAVAILABLE; nothing is then kept."""
         ...
 
     async def discard(self, upload_id: UUID) -> None:

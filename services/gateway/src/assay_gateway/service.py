@@ -54,8 +54,8 @@ class SubmitUpload:
 
     async def __call__(self, upload: Upload) -> UploadAnswer:
         upload_id = uuid4()
+        await self.uploads.put(upload_id, upload.content)
         try:
-            await self.uploads.put(upload_id, upload.content)
             reply = await self.ask(
                 IngestSubmit(
                     upload_id=upload_id, filename=upload.filename, uploaded_by=upload.uploaded_by

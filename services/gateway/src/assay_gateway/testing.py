@@ -1,0 +1,216 @@
+"""The gateway on a real port, and stand-ins for the services it asks, on a real bus."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Self, TypeVar
+from uuid import UUID, uuid4
+
+import uvicorn
+from pydantic import SecretStr
+
+from assay_contracts.base import Message
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    IngestSubmit,
+    ListSkills,
+    Problem,
+    ProblemError,
+    ReportView,
+    SkillDetail,
+    SkillPage,
+    SkillStatusView,
+    SubmitReply,
+)
+from assay_contracts.skills import Finding, SkillManifest, ValidationStage
+from assay_contracts.topology import ServiceName
+from assay_contracts.validations import ReportRef, ValidationProgressed
+from assay_gateway.app import create_app
+from assay_gateway.settings import Settings
+from assay_servicekit.bus import Bus
+from assay_servicekit.service import asgi
+from assay_servicekit.settings import ServiceSettings
+from assay_servicekit.telemetry import current_traceparent
+
+T = TypeVar("T")
+
+ADMIN_TOKEN = "a token for tests"  # noqa: S105
+WARNING = Finding(
+    code="no-requirements", severity="warning", message="No requirements.txt.", fix="Add one."
+)
+SKILL_NOT_FOUND = Problem(code="SKILL_NOT_FOUND", message="No skill has this id.")
+
+
+def sample_status(
+    skill_id: UUID, stage: ValidationStage = "layer1", *, tasks_done: int = 0
+) -> SkillStatusView:
+    return SkillStatusView(
+        skill_id=skill_id,
+        name="csv-analyzer",
+        status="validating",
+        validation_id=uuid4(),
+        validation_stage=stage,
+        step="online_run",
+        detail="task t1",
+        progress=0.3,
+        tasks_done=tasks_done,
+        tasks_total=3,
+        scores=None,
+        verdict=None,
+        reason=None,
+        started_at=datetime.now(UTC),
+        completed_at=None,
+    )
+
+
+def sample_detail(skill_id: UUID) -> SkillDetail:
+    return SkillDetail(
+        skill_id=skill_id,
+        name="csv-analyzer",
+        description="Analyses CSV files.",
+        status="pending",
+        validation_stage="completed",
+        validation_score=87.5,
+        layer1_passed=True,
+        layer2_passed=True,
+        created_at=datetime.now(UTC),
+        validated_at=None,
+        revision=1,
+        bundle_sha256="0" * 64,
+        uploaded_by="admin",
+        manifest=SkillManifest(name="csv-analyzer", description="Analyses CSV files."),
+        findings=(WARNING,),
+        validation_id=uuid4(),
+        verdict="passed",
+        reason="overall 87.5",
+        scores=None,
+    )
+
+
+class _Service:
+    """One service's place on the bus."""
+
+    def __init__(self, nats_url: str, name: ServiceName) -> None:
+        self.bus = Bus(ServiceSettings(nats_url=SecretStr(nats_url)), name)
+        self.refusal: Problem | None = None
+        """Given to every question while it is set."""
+        self.asked: list[Message] = []
+        self.traceparents: list[str | None] = []
+
+    async def __aenter__(self) -> Self:
+        await self.bus.connect()
+        await self.bus.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.bus.stop()
+
+    def _heard(self, question: Message) -> None:
+        self.asked.append(question)
+        self.traceparents.append(current_traceparent())
+        if self.refusal is not None:
+            raise ProblemError(self.refusal)
+
+
+class Records(_Service):
+    """Stands in for the scorer: knows what a test put there."""
+
+    def __init__(self, nats_url: str) -> None:
+        super().__init__(nats_url, "scorer")
+        self.details: dict[UUID, SkillDetail] = {}
+        self.statuses: dict[UUID, SkillStatusView] = {}
+        self.reports: dict[UUID, ReportRef] = {}
+        self.bus.on_question(ListSkills, self._list)
+        self.bus.on_question(GetSkill, self._detail)
+        self.bus.on_question(GetStatus, self._status)
+        self.bus.on_question(GetReport, self._report)
+
+    async def progress(self, status: SkillStatusView) -> None:
+        """Record `status` and say live that there is progress."""
+        self.statuses[status.skill_id] = status
+        await self.bus.say(
+            ValidationProgressed(
+                validation_id=status.validation_id or uuid4(),
+                skill_id=status.skill_id,
+                step="online_run",
+                detail=status.detail,
+            )
+        )
+
+    async def _list(self, question: ListSkills) -> SkillPage:
+        self._heard(question)
+        return SkillPage(
+            skills=tuple(self.details.values()),
+            total=len(self.details),
+            page=question.page,
+            size=question.size,
+        )
+
+    async def _detail(self, question: GetSkill) -> SkillDetail:
+        self._heard(question)
+        return _known(self.details, question.skill_id)
+
+    async def _status(self, question: GetStatus) -> SkillStatusView:
+        self._heard(question)
+        return _known(self.statuses, question.skill_id)
+
+    async def _report(self, question: GetReport) -> ReportView:
+        self._heard(question)
+        return ReportView(
+            skill_id=question.skill_id,
+            validation_id=uuid4(),
+            report=_known(self.reports, question.skill_id),
+        )
+
+
+class Ingest(_Service):
+    """Stands in for ingest: takes every upload out of the store and accepts it."""
+
+    def __init__(self, nats_url: str) -> None:
+        super().__init__(nats_url, "ingest")
+        self.received: list[bytes] = []
+        self.bus.on_question(IngestSubmit, self._submit)
+
+    async def chunks_kept(self) -> int:
+        """How much lies in the bucket of uploads, in chunks of any upload."""
+        info = await self.bus.jetstream().stream_info("OBJ_uploads", subjects_filter="$O.*.C.>")
+        return sum((info.state.subjects or {}).values())
+
+    async def _submit(self, question: IngestSubmit) -> SubmitReply:
+        self._heard(question)
+        self.received.append(await self.bus.objects.get("uploads", str(question.upload_id)))
+        await self.bus.objects.delete("uploads", str(question.upload_id))
+        return SubmitReply(
+            skill_id=uuid4(),
+            name="csv-analyzer",
+            status="validating",
+            validation_id=uuid4(),
+            findings=(WARNING,),
+        )
+
+
+def _known(records: dict[UUID, T], skill_id: UUID) -> T:
+    if skill_id not in records:
+        raise ProblemError(SKILL_NOT_FOUND)
+    return records[skill_id]
+
+
+@asynccontextmanager
+async def running_gateway(nats_url: str) -> AsyncIterator[str]:
+    """Serve the gateway on a free port; yields its address."""
+    service = create_app(Settings(nats_url=SecretStr(nats_url), admin_token=SecretStr(ADMIN_TOKEN)))
+    server = uvicorn.Server(
+        uvicorn.Config(asgi(service), port=0, log_config=None, timeout_graceful_shutdown=2)
+    )
+    serving = asyncio.create_task(server.serve())
+    while not server.started and not serving.done():  # noqa: ASYNC110  # no event tells
+        await asyncio.sleep(0.01)
+    try:
+        host, port = server.servers[0].sockets[0].getsockname()
+        yield f"http://{host}:{port}"
+    finally:
+        server.should_exit = True
+        await serving

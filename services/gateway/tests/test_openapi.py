@@ -1,0 +1,62 @@
+"""The OpenAPI document says what really happens."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+
+@pytest.fixture
+async def document(gateway: str) -> Any:
+    async with httpx.AsyncClient(base_url=gateway) as client:
+        return (await client.get("/api/openapi.json")).json()
+
+
+def operations(document: Any) -> list[tuple[str, Any]]:
+    return [
+        (f"{method} {path}", operation)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    ]
+
+
+def test_every_operation_shows_its_refusals_in_our_shape(document: Any) -> None:
+    for name, operation in operations(document):
+        refusals = {s: r for s, r in operation["responses"].items() if s != "200"}
+        assert {"401", "422", "500", "503"} <= set(refusals), name
+        for response in refusals.values():
+            schema = response["content"]["application/json"]["schema"]
+            assert schema == {"$ref": "#/components/schemas/Problem"}, name
+    assert "HTTPValidationError" not in json.dumps(document)
+    assert set(document["components"]["schemas"]["Problem"]["properties"]) == {
+        "code",
+        "message",
+        "details",
+    }
+
+
+def test_every_operation_needs_the_token_and_has_a_name_of_its_own(document: Any) -> None:
+    assert all(operation["security"] == [{"admin": []}] for _, operation in operations(document))
+    assert document["components"]["securitySchemes"]["admin"]["scheme"] == "bearer"
+    assert [operation["operationId"] for _, operation in operations(document)] == [
+        "upload_skill",
+        "list_skills",
+        "get_skill",
+        "get_validation_status",
+        "follow_validation",
+        "get_report",
+    ]
+
+
+def test_what_goes_in_and_comes_out(document: Any) -> None:
+    paths = document["paths"]
+    upload = paths["/api/admin/skills/upload"]["post"]
+    events = paths["/api/admin/skills/{skill_id}/events"]["get"]
+    report = paths["/api/admin/skills/{skill_id}/report"]["get"]
+
+    body = upload["requestBody"]["content"]["multipart/form-data"]["schema"]
+    assert body["required"] == ["file"]
+    assert {"400", "409", "413"} <= set(upload["responses"])
+    assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
+    assert set(report["responses"]["200"]["content"]) == {"application/json", "text/markdown"}
