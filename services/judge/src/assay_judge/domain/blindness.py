@@ -1,0 +1,80 @@
+"""A task must not give its skill away: not by name, not by a respelling, not by a path."""
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+_INVISIBLE: Final = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_GAP: Final = r"[\W_]{0,3}"
+_CODE: Final = frozenset({".py", ".js", ".mjs", ".ts", ".sh", ".rb", ".pl", ".go", ".rs", ".ipynb"})
+_GLUED_FROM: Final = 6
+"""From this many signs on, a name counts even inside a longer word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What no task may say."""
+
+    skill_name: str
+    description: str
+    paths: tuple[str, ...]
+    """Of the skill's files, relative to its folder."""
+
+    @property
+    def is_plain_word(self) -> bool:
+        """Whether the name is a word that the subject cannot be spoken of without, such as `pdf`.
+
+        Such a name cannot be kept out of any honest task; then only speaking of it as the name of a
+        skill counts.
+        """
+        spoken = re.findall(r"[^\W_]+", _folded(self.description))
+        return "-" not in self.skill_name and _folded(self.skill_name) in spoken
+
+
+def leaks(text: str, secret: Secret) -> tuple[str, ...]:
+    """What the text gives away; empty when it is blind."""
+    folded = _folded(text)
+    found: list[str] = []
+    if _name_pattern(secret).search(folded):
+        found.append(f"it names the skill ({secret.skill_name!r}, in whatever spelling)")
+    if re.search(r"\bskill\.md\b", folded):
+        found.append("it mentions SKILL.md")
+    if re.search(r"(?:^|[^\w.-])skills/", folded):
+        found.append("it contains a path to skills")
+    found.extend(
+        f"it mentions {path!r}, a file of the skill"
+        for path in _telling_paths(secret.paths)
+        if _folded(path) in folded
+        and re.search(rf"(?<![\w-]){re.escape(_folded(path))}(?![\w-])", folded)
+    )
+    return tuple(found)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+
+
+def _name_pattern(secret: Secret) -> re.Pattern[str]:
+    parts = [re.escape(part) for part in _folded(secret.skill_name).split("-") if part]
+    name = _GAP.join(parts)
+    if secret.is_plain_word:
+        tick = r"[`'\"“”‘’]"
+        return re.compile(
+            rf"\bskill{_GAP}{name}\b|\b{name}{_GAP}skill|{tick}{name}{tick}"
+            rf"|\b(?:use|using|with|invoke|call)\s+(?:the\s+)?{name}\s+(?:tool|command|plugin)\b"
+        )
+    if sum(map(len, parts)) >= _GLUED_FROM:
+        return re.compile(name)
+    return re.compile(rf"(?<![^\W_]){name}(?:['’]?s)?(?![^\W_])")
+
+
+def _telling_paths(paths: Collection[str]) -> tuple[str, ...]:
+    """Paths with a folder, and the bare names of programs: nobody hits on those by chance."""
+    nested = [path for path in paths if "/" in path]
+    programs = [
+        posixpath.basename(path) for path in paths if posixpath.splitext(path)[1].lower() in _CODE
+    ]
+    return tuple(dict.fromkeys([*nested, *programs]))

@@ -1,0 +1,96 @@
+"""Text from skills, traces and sandboxes as a model gets it: fenced, shortened, plainly data."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from assay_contracts.runs import Trace
+from assay_contracts.tasks import CheckResult, Task
+
+LONGEST_OUTPUT: Final = 6_000
+LONGEST_ARGUMENTS: Final = 2_000
+LONGEST_ANSWER: Final = 4_000
+LONGEST_FILE: Final = 1_500
+MOST_STEPS: Final = 40
+_CUT: Final = "\n[... {count} characters left out ...]\n"
+
+
+def fenced(payload: Mapping[str, Any], *, nonce: str) -> str:
+    """The payload as JSON between marks that nothing inside it can know."""
+    body = json.dumps(payload, ensure_ascii=False, indent=1)
+    return f"<<<DATA {nonce}\n{body}\nDATA {nonce}>>>"
+
+
+def unfenced(text: str) -> dict[str, Any]:
+    """The payload of the first fenced part of a text.
+
+    Raises:
+        ValueError: there is none.
+    """
+    _, mark, rest = text.partition("<<<DATA ")
+    nonce, _, rest = rest.partition("\n")
+    body, end, _ = rest.partition(f"\nDATA {nonce}>>>")
+    if not mark or not end:
+        raise ValueError("the text holds no fenced data")
+    payload = json.loads(body)
+    if not isinstance(payload, dict):
+        raise TypeError("fenced data is always an object")
+    return payload
+
+
+def shortened(text: str, longest: int) -> str:
+    """Head and tail of a text that is too long, with a note of how much is missing."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return text[:half] + _CUT.format(count=len(text) - 2 * half) + text[-half:]
+
+
+def grading_material(
+    task: Task, trace: Trace, checks: Sequence[CheckResult], *, run_kind: str
+) -> dict[str, Any]:
+    """Everything a grader may see of one task: never the skill's own words about itself."""
+    steps = trace.steps if len(trace.steps) <= MOST_STEPS else trace.steps[-MOST_STEPS:]
+    first = len(trace.steps) - len(steps) + 1
+    return {
+        "run": run_kind,
+        "task": {
+            "prompt": task.prompt,
+            "input_files": [
+                {"path": file.path, "content": shortened(file.content, LONGEST_FILE)}
+                for file in task.files
+            ],
+            "success_criterion": task.success_criterion,
+        },
+        "steps": [
+            {
+                "step": number,
+                "tool": step.tool,
+                "arguments": shortened(step.arguments, LONGEST_ARGUMENTS),
+                "exit_code": step.exit_code,
+                "failed": step.failed,
+                "output": _instructions_hidden(step.tool, step.arguments, step.output),
+            }
+            for number, step in enumerate(steps, start=first)
+        ],
+        "steps_left_out": first - 1,
+        "bounds_hit": list(trace.bounds_hit),
+        "files_made": list(trace.files_made),
+        "checks": [
+            {
+                "check": number,
+                "what": result.check.model_dump(),
+                "passed": result.passed,
+                "detail": result.detail,
+            }
+            for number, result in enumerate(checks, start=1)
+        ],
+        "answer": shortened(trace.answer, LONGEST_ANSWER),
+    }
+
+
+def _instructions_hidden(tool: str, arguments: str, output: str) -> str:
+    """A skill's instructions are its own claims about itself, and no work done on the task."""
+    if tool == "read_file" and "SKILL.md" in arguments:
+        return "[the instructions the agent read are not part of the material]"
+    return shortened(output, LONGEST_OUTPUT)

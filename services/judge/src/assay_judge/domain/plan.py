@@ -1,0 +1,148 @@
+"""What a plan must be before anyone carries it out."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assay_agentkit.matching import Overlap, content_words, overlap
+from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task, TaskFile
+from assay_judge.domain.blindness import Secret, leaks
+
+LARGEST_PLAN: Final = 256 * 1024
+"""Bytes of all input files together."""
+LONGEST_COPIED_RUN: Final = 8
+"""Words in a row that a prompt may share with the description."""
+MOST_COPIED: Final = 0.5
+"""Share of a prompt's word triples that may stand in the description."""
+MOST_ALIKE: Final = 0.8
+"""Share of content words that two tasks of one plan may have in common when files are equal too."""
+
+
+class PlannedTask(BaseModel):
+    """One task as the planner writes it."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    prompt: str = Field(min_length=20, max_length=8000)
+    """What the agent is asked, in the words of someone who has never heard of the skill."""
+    files: tuple[TaskFile, ...] = Field(default=(), max_length=20)
+    """Input files put into the task's folder beforehand."""
+    success_criterion: str = Field(min_length=10, max_length=2000)
+    """What a good result is, so that a stranger can tell."""
+    checks: tuple[Check, ...] = Field(min_length=1, max_length=10)
+    """What code checks in the task's folder afterwards; they fail when the work is not done."""
+
+
+class TaskPlan(BaseModel):
+    """The plan: one entry for each task asked for."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    tasks: tuple[PlannedTask, ...]
+
+
+def plan_problems(plan: TaskPlan, *, secret: Secret, task_count: int) -> tuple[str, ...]:
+    """Everything that is wrong with the plan, in words its author can act on."""
+    return tuple(_problems(plan, secret, task_count))
+
+
+def as_tasks(plan: TaskPlan) -> tuple[Task, ...]:
+    """The plan as it goes on the bus."""
+    return tuple(
+        Task(
+            task_id=f"t{number}",
+            prompt=planned.prompt,
+            files=planned.files,
+            success_criterion=planned.success_criterion,
+            checks=planned.checks,
+        )
+        for number, planned in enumerate(plan.tasks, start=1)
+    )
+
+
+def _problems(plan: TaskPlan, secret: Secret, task_count: int) -> Iterator[str]:
+    if len(plan.tasks) != task_count:
+        yield f"The plan has {len(plan.tasks)} tasks; exactly {task_count} are wanted."
+    size = sum(len(file.content.encode()) for task in plan.tasks for file in task.files)
+    if size > LARGEST_PLAN:
+        yield f"The input files have {size} bytes together; at most {LARGEST_PLAN} are allowed."
+    for number, task in enumerate(plan.tasks, start=1):
+        for problem in _task_problems(task, secret):
+            yield f"Task {number}: {problem}."
+    for second, task in enumerate(plan.tasks):
+        for first, other in enumerate(plan.tasks[:second]):
+            if _alike(task, other):
+                yield f"Tasks {first + 1} and {second + 1} are the same task; make them differ."
+
+
+def _task_problems(task: PlannedTask, secret: Secret) -> Iterator[str]:
+    yield from (f"the prompt gives the skill away: {leak}" for leak in leaks(task.prompt, secret))
+    copied = overlap(task.prompt, secret.description)
+    if _parrots(copied):
+        yield (
+            "the prompt repeats the skill's description almost word for word "
+            f"({copied.longest_run} words in a row); say it in other words"
+        )
+    seen: set[str] = set()
+    for file in task.files:
+        if not _is_plain_relative(file.path):
+            yield f"the path {file.path!r} is not a plain relative path inside the task's folder"
+        if file.path in seen:
+            yield f"the file {file.path!r} is given twice"
+        seen.add(file.path)
+        for leak in leaks(f"{file.path}\n{file.content}", secret):
+            yield f"the input file {file.path!r} gives the skill away: {leak}"
+    for check in task.checks:
+        yield from _check_problems(check)
+
+
+def _check_problems(check: Check) -> Iterator[str]:
+    path = check.path if isinstance(check, FileCheck | PatternCheck) else None
+    if path is not None and not _is_plain_relative(path):
+        yield f"the check's path {path!r} is not a plain relative path inside the task's folder"
+    if isinstance(check, PatternCheck):
+        try:
+            re.compile(check.pattern)
+        except re.error as error:
+            yield f"the pattern {check.pattern!r} is no regular expression ({error})"
+    if isinstance(check, CommandCheck):
+        if not check.command.strip():
+            yield "a command check is empty"
+        if "/workspace/skills" in check.command:
+            yield "a check must look at results, not run the skill again"
+
+
+def _parrots(copied: Overlap) -> bool:
+    return copied.longest_run > LONGEST_COPIED_RUN or copied.shared_trigrams > MOST_COPIED
+
+
+def _is_plain_relative(path: str) -> bool:
+    clean = posixpath.normpath(path)
+    return (
+        bool(path.strip())
+        and "\0" not in path
+        and "\\" not in path
+        and not path.startswith(("/", "~"))
+        and clean != "."
+        and not clean.startswith("..")
+        and len(path) <= 200  # noqa: PLR2004
+    )
+
+
+def _alike(task: PlannedTask, other: PlannedTask) -> bool:
+    return _same_words(task.prompt, other.prompt) and _contents(task.files) == _contents(
+        other.files
+    )
+
+
+def _same_words(text: str, other: str) -> bool:
+    ours, theirs = content_words(text), content_words(other)
+    together = ours | theirs
+    return not together or len(ours & theirs) / len(together) > MOST_ALIKE
+
+
+def _contents(files: Sequence[TaskFile]) -> frozenset[str]:
+    return frozenset(file.content for file in files)
