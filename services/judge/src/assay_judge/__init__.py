@@ -1,1 +1,1 @@
-
+"""Writes blind tasks, grades runs, writes the words of reports."""

@@ -1,0 +1,1 @@
+"""Where the judge meets the bus's object store and the agent library."""

@@ -1,0 +1,47 @@
+from assay_agentkit.agents import Bounds
+from assay_agentkit.models import model_label, open_model
+from assay_agentkit.rehearsal import Policy
+from assay_judge.adapters.agents import DeepAgents, NamedModel
+from assay_judge.adapters.objects import StoredBundles, StoredTraces
+from assay_judge.handlers import register
+from assay_judge.rehearsal.grader import grade_policy
+from assay_judge.rehearsal.planner import plan_policy
+from assay_judge.rehearsal.reporter import report_policy
+from assay_judge.service import GradeRun, PlanTasks, WriteReport
+from assay_judge.settings import Settings
+from assay_servicekit.bus import Bus
+from assay_servicekit.service import Service
+
+
+def create_app(settings: Settings) -> Service:
+    """Wire the judge; nothing is connected until it is served.
+
+    Raises:
+        ModelMisconfigured: a model setting names nothing that can be opened.
+    """
+    bus = Bus(settings, "judge")
+    agents = open_agents(settings)
+    register(
+        bus,
+        settings,
+        plan=PlanTasks(bundles=StoredBundles(bus.objects), agents=agents),
+        grade=GradeRun(
+            traces=StoredTraces(bus.objects), agents=agents, samples=settings.judge_samples
+        ),
+        report=WriteReport(agents=agents),
+    )
+    return Service(bus=bus, settings=settings)
+
+
+def open_agents(settings: Settings) -> DeepAgents:
+    """The judge's agents with the models the settings name."""
+
+    def named(spec: str | None, policy: Policy) -> NamedModel:
+        return NamedModel(open_model(spec, policy=policy, settings=settings), model_label(spec))
+
+    return DeepAgents(
+        planner_model=named(settings.judge_model, plan_policy),
+        grader_model=named(settings.judge_model, grade_policy),
+        reporter_model=named(settings.report_model or settings.judge_model, report_policy),
+        bounds=Bounds(model_calls=settings.judge_model_calls, seconds=settings.judge_timeout_s),
+    )

@@ -1,0 +1,1 @@
+"""Planner, grader and report writer for when no language model is configured."""
