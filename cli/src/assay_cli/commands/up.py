@@ -1,0 +1,75 @@
+"""`assay up`: the embedded stack in the foreground."""
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+from assay_cli.embedded.data import DataInUse
+from assay_cli.embedded.nats import SERVICES
+from assay_cli.embedded.process import StartFailed
+from assay_cli.embedded.stack import Stack
+from assay_cli.embedded.supervisor import ProcessEvent
+from assay_cli.outcome import CommandError, Exit, Interrupted
+from assay_cli.running import run_until_stopped
+
+
+def default_data() -> Path:
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "assay"
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def up(*, port: int, data: Path) -> None:
+    """Run until a signal asks to stop. Raises CommandError."""
+    try:
+        run_until_stopped(_up(port=port, data=data))
+    except Interrupted:
+        say("Stopped.")
+    except (DataInUse, StartFailed, OSError) as error:
+        raise CommandError(str(error), Exit.INCONCLUSIVE) from error
+
+
+async def _up(*, port: int, data: Path) -> None:
+    began = time.monotonic()
+    token = os.environ.get("ASSAY_ADMIN_TOKEN")
+    say(f"Starting Assay in {data} …")
+    async with Stack(data, port=port, admin_token=token, on_event=_tell) as stack:
+        say(_greeting(stack, time.monotonic() - began, token_was_given=bool(token)))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            say("Stopping …")
+
+
+def _tell(event: ProcessEvent) -> None:
+    if event.kind != "ready":
+        happened = "died" if event.kind == "died" else "is back"
+        say(f"{time.strftime('%H:%M:%S')} {event.process} {happened}: {event.detail}")
+
+
+def _greeting(stack: Stack, seconds: float, *, token_was_given: bool) -> str:
+    token = (
+        "the one in ASSAY_ADMIN_TOKEN"
+        if token_was_given
+        else f"{stack.admin_token}  (kept in {stack.data.secrets_file})"
+    )
+    rows = [
+        ("address", stack.url),
+        ("admin token", token),
+        ("bus, to read", f"{stack.observer_url}  (subscribe to validation.completed)"),
+        ("data and logs", str(stack.data.root)),
+        *((f"health, {name}", f"{stack.health_url(name)}/readyz") for name in SERVICES),
+    ]
+    table = "\n".join(f"  {name:<24}{value}" for name, value in rows)
+    shown = "$ASSAY_ADMIN_TOKEN" if token_was_given else stack.admin_token
+    return (
+        f"Assay is ready after {seconds:.1f} s.\n\n{table}\n\n"
+        f'Try: curl -H "Authorization: Bearer {shown}" {stack.url}/api/admin/skills\n'
+        "Press Ctrl-C to stop."
+    )

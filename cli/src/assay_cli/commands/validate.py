@@ -1,0 +1,192 @@
+"""`assay validate`: one skill through the whole pipeline, and its verdict as an exit code."""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from pydantic import ValidationError
+from rich.console import Console
+
+from assay_cli.client import AssayClient, Refused, as_document
+from assay_cli.embedded.data import DataInUse
+from assay_cli.embedded.process import StartFailed
+from assay_cli.embedded.stack import Stack
+from assay_cli.embedded.supervisor import ProcessEvent
+from assay_cli.outcome import CommandError, Exit
+from assay_cli.packing import Packed, pack
+from assay_cli.progress import Progress, progress_on_stderr
+from assay_cli.running import run_until_stopped
+from assay_cli.scorecard import score_card
+from assay_cli.text import one_line
+from assay_contracts.reports import Report
+from assay_contracts.validations import Verdict
+
+COLUMNS_ON_PAPER: Final = 100
+"""Width of the score card where no terminal has one."""
+EXIT_OF: Final[dict[Verdict, Exit]] = {
+    "passed": Exit.PASSED,
+    "failed": Exit.FAILED,
+    "inconclusive": Exit.INCONCLUSIVE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What was asked for."""
+
+    source: Path
+    as_json: bool
+    report_file: Path | None
+    url: str | None
+    """None means a private stack."""
+    token: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    packed: Packed
+    content: BinaryIO
+
+
+def validate(asked: Validation) -> Exit:
+    """Raises CommandError or Interrupted."""
+    _check(asked)
+    with tempfile.TemporaryFile() as content:
+        archive = Archive(packed=pack(asked.source, content), content=content)
+        content.seek(0)
+        progress = progress_on_stderr()
+        for path in archive.packed.left_out:
+            progress.notice(f"Left out of the upload: {one_line(path)}")
+        if asked.url is None:
+            return _on_private_stack(asked, archive, progress)
+        client = AssayClient(asked.url, asked.token or "", through_proxies=True)
+        return run_until_stopped(_through(client, asked, archive, progress))
+
+
+def _check(asked: Validation) -> None:
+    if asked.url is not None and not asked.token:
+        raise CommandError(
+            "--url needs a token: give it with --token or in ASSAY_ADMIN_TOKEN.", Exit.BAD_INPUT
+        )
+    if asked.report_file is not None and not asked.report_file.absolute().parent.is_dir():
+        raise CommandError(
+            f"The folder of {asked.report_file} does not exist: make it, or name another --report.",
+            Exit.BAD_INPUT,
+        )
+
+
+def _on_private_stack(asked: Validation, archive: Archive, progress: Progress) -> Exit:
+    folder = Path(tempfile.mkdtemp(prefix="assay-"))
+    failure_is_ours = False
+    try:
+        exit_code = run_until_stopped(_with_stack(folder, asked, archive, progress))
+        failure_is_ours = exit_code is Exit.INCONCLUSIVE
+    except CommandError as error:
+        failure_is_ours = error.exit_code is Exit.INCONCLUSIVE
+        raise
+    finally:
+        _clear(folder, keep_logs=failure_is_ours)
+    return exit_code
+
+
+async def _with_stack(
+    folder: Path, asked: Validation, archive: Archive, progress: Progress
+) -> Exit:
+    def tell(event: ProcessEvent) -> None:
+        if event.kind != "ready":
+            happened = "died" if event.kind == "died" else "is back"
+            progress.notice(f"{event.process} {happened}: {event.detail}")
+
+    began = time.monotonic()
+    progress.notice("Starting a private stack …")
+    try:
+        async with Stack(folder, on_event=tell) as stack:
+            progress.notice(f"Ready after {time.monotonic() - began:.1f} s.")
+            client = AssayClient(stack.url, stack.admin_token, through_proxies=False)
+            return await _through(client, asked, archive, progress)
+    except (DataInUse, StartFailed, OSError) as error:
+        raise CommandError(
+            f"The private stack failed: {error} `assay doctor` says what this machine lacks.",
+            Exit.INCONCLUSIVE,
+        ) from error
+
+
+async def _through(
+    client: AssayClient, asked: Validation, archive: Archive, progress: Progress
+) -> Exit:
+    try:
+        async with client:
+            uploaded = await client.upload(archive.packed.filename, archive.content)
+            progress.notice(f"Uploaded {one_line(uploaded.name)} as skill {uploaded.skill_id}.")
+            with progress:
+                async for status in client.follow(uploaded.skill_id):
+                    progress.see(status)
+            content = await client.report_json(uploaded.skill_id)
+            if asked.report_file is not None:
+                _save(asked.report_file, await client.report_markdown(uploaded.skill_id))
+    except Refused as refused:
+        if asked.as_json:
+            _print(as_document(refused.problem.model_dump_json().encode()))
+        raise
+    return _show(asked, content)
+
+
+def _show(asked: Validation, content: bytes) -> Exit:
+    try:
+        report = Report.model_validate_json(content)
+    except ValidationError as error:
+        raise CommandError(
+            "The report cannot be read: this command and the gateway are of different versions.",
+            Exit.INCONCLUSIVE,
+        ) from error
+    if asked.as_json:
+        _print(as_document(content))
+    else:
+        console = Console()
+        if not console.is_terminal:
+            console = Console(width=COLUMNS_ON_PAPER)
+        console.print(score_card(report))
+        if asked.report_file is not None:
+            _print(f"\nThe whole report is in {asked.report_file}.")
+    return EXIT_OF[report.verdict]
+
+
+def _save(file: Path, content: bytes) -> None:
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise CommandError(
+            f"The report cannot be written: {error}. Name another --report.", Exit.BAD_INPUT
+        ) from error
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _clear(folder: Path, *, keep_logs: bool) -> None:
+    for path in folder.iterdir():
+        if not (keep_logs and path.name == "logs"):
+            _remove(path)
+    if keep_logs and (folder / "logs").exists():
+        sys.stderr.write(f"The logs are in {folder / 'logs'}.\n")
+    else:
+        folder.rmdir()
+
+
+def _remove(path: Path) -> None:
+    if not path.is_dir():
+        path.unlink()
+        return
+    for parent, folders, _ in os.walk(path):
+        for name in folders:
+            # The kernel leaves folders behind, below a sandbox's overlay, that nobody may enter.
+            if not Path(parent, name).is_symlink():
+                Path(parent, name).chmod(0o700)
+    shutil.rmtree(path)
