@@ -1,32 +1,35 @@
 from collections.abc import AsyncIterator
 
 import httpx
-import pytest
+import pytest_asyncio
 
 from assay_cli.testing import RunningNats
 from assay_gateway.testing import ADMIN_TOKEN, Ingest, Records, running_gateway
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def records(nats_server: RunningNats) -> AsyncIterator[Records]:
     async with Records(nats_server.url("scorer")) as records:
         yield records
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def ingest(nats_server: RunningNats) -> AsyncIterator[Ingest]:
     async with Ingest(nats_server.url("ingest")) as ingest:
         yield ingest
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gateway(nats_server: RunningNats) -> AsyncIterator[str]:
-    """The address of a gateway whose scorer and ingest run only if the test asks for them."""
+    """The address of a gateway, which keeps no state that one test could leave to another.
+
+    The services it asks run only if the test wants them.
+    """
     async with running_gateway(nats_server.url("gateway")) as url:
         yield url
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def client(gateway: str) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
     async with httpx.AsyncClient(base_url=gateway, headers=headers, timeout=20) as client:

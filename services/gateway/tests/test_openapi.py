@@ -5,9 +5,12 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def document(gateway: str) -> Any:
     async with httpx.AsyncClient(base_url=gateway) as client:
         return (await client.get("/api/openapi.json")).json()
@@ -21,7 +24,7 @@ def operations(document: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def test_every_operation_shows_its_refusals_in_our_shape(document: Any) -> None:
+async def test_every_operation_shows_its_refusals_in_our_shape(document: Any) -> None:
     for name, operation in operations(document):
         refusals = {s: r for s, r in operation["responses"].items() if s != "200"}
         assert {"401", "422", "500", "503"} <= set(refusals), name
@@ -36,7 +39,7 @@ def test_every_operation_shows_its_refusals_in_our_shape(document: Any) -> None:
     }
 
 
-def test_every_operation_needs_the_token_and_has_a_name_of_its_own(document: Any) -> None:
+async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(document: Any) -> None:
     assert all(operation["security"] == [{"admin": []}] for _, operation in operations(document))
     assert document["components"]["securitySchemes"]["admin"]["scheme"] == "bearer"
     assert [operation["operationId"] for _, operation in operations(document)] == [
@@ -49,7 +52,7 @@ def test_every_operation_needs_the_token_and_has_a_name_of_its_own(document: Any
     ]
 
 
-def test_what_goes_in_and_comes_out(document: Any) -> None:
+async def test_what_goes_in_and_comes_out(document: Any) -> None:
     paths = document["paths"]
     upload = paths["/api/admin/skills/upload"]["post"]
     events = paths["/api/admin/skills/{skill_id}/events"]["get"]

@@ -1,5 +1,6 @@
 """Every failure has one shape and its own status."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,8 @@ from structlog.testing import capture_logs
 from assay_cli.testing import RunningNats
 from assay_contracts.rpc import GetStatus, Problem, ProblemCode, ProblemDetails
 from assay_gateway.testing import ADMIN_TOKEN, WARNING, Records, running_gateway
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 STATUSES: dict[ProblemCode, int] = {
     "UNAUTHORIZED": 401,
@@ -206,9 +209,11 @@ async def test_a_bus_that_is_gone_and_comes_back(fresh_nats_server: RunningNats)
         httpx.AsyncClient(base_url=url, headers=headers, timeout=20) as client,
     ):
         fresh_nats_server.stop()
-        assert_problem(await client.get("/api/admin/skills"), 503, "SERVICE_UNAVAILABLE")
-        upload = await client.post("/api/admin/skills/upload", files={"file": ("a.zip", b"PK")})
-        assert_problem(upload, 503, "SERVICE_UNAVAILABLE")
+        for answer in await asyncio.gather(
+            client.get("/api/admin/skills"),
+            client.post("/api/admin/skills/upload", files={"file": ("a.zip", b"PK")}),
+        ):
+            assert_problem(answer, 503, "SERVICE_UNAVAILABLE")
         assert (await client.get("/livez")).status_code == 200
 
         fresh_nats_server.start()

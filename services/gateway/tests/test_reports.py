@@ -4,17 +4,19 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from assay_contracts.rpc import Problem
 from assay_contracts.validations import ReportRef
-from assay_gateway.domain import preferred
 from assay_gateway.testing import Records
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 JSON = b'{"skill_name": "csv-analyzer", "verdict": "passed"}'
 MARKDOWN = "# csv-analyzer 通过\n".encode()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def skill_id(records: Records) -> UUID:
     skill_id = uuid4()
     ref = ReportRef(url="/x", json_key=f"{skill_id}.json", markdown_key=f"{skill_id}.md")
@@ -55,22 +57,3 @@ async def test_a_report_that_is_not_there_yet(client: httpx.AsyncClient, records
 
     assert answer.status_code == 400
     assert answer.json()["code"] == "VALIDATION_NOT_COMPLETED"
-
-
-@pytest.mark.parametrize(
-    ("accept", "expected"),
-    [
-        ("", "application/json"),
-        ("text/markdown", "text/markdown"),
-        ("TEXT/Markdown ; charset=utf-8", "text/markdown"),
-        ("text/markdown, application/json", "application/json"),
-        ("application/json;q=0.5, text/markdown;q=0.6", "text/markdown"),
-        ("application/json;q=0.5, text/markdown;Q=0.4", "application/json"),
-        ("application/*;q=0.2, text/*", "text/markdown"),
-        ("*/*, application/json;q=0", "text/markdown"),
-        ("text/markdown;q=much", "application/json"),
-        (";;,,=", "application/json"),
-    ],
-)
-def test_which_form_is_preferred(accept: str, expected: str) -> None:
-    assert preferred(accept, ("application/json", "text/markdown")) == expected

@@ -3,9 +3,12 @@
 from uuid import UUID, uuid4
 
 import httpx
+import pytest
 
 from assay_contracts.rpc import GetStatus, IngestSubmit, ListSkills
 from assay_gateway.testing import Ingest, Records, sample_detail, sample_status
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_upload_hands_the_file_to_ingest_and_says_what_became_of_it(

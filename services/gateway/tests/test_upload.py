@@ -15,6 +15,8 @@ from assay_contracts.rpc import Problem, ProblemDetails
 from assay_gateway.domain import MAX_UPLOAD_BYTES
 from assay_gateway.testing import ADMIN_TOKEN, WARNING, Ingest
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PATH = "/api/admin/skills/upload"
 MB = 1024 * 1024
 CHUNK = b"x" * 64 * 1024

@@ -1,0 +1,17 @@
+import pytest
+from pydantic import ValidationError
+
+from assay_gateway.settings import Settings
+
+
+@pytest.mark.parametrize("token", [None, ""])
+def test_there_is_no_gateway_without_a_token(
+    monkeypatch: pytest.MonkeyPatch, token: str | None
+) -> None:
+    monkeypatch.setenv("NATS_URL", "nats://nowhere")
+    monkeypatch.delenv("ASSAY_ADMIN_TOKEN", raising=False)
+    if token is not None:
+        monkeypatch.setenv("ASSAY_ADMIN_TOKEN", token)
+
+    with pytest.raises(ValidationError, match="ASSAY_ADMIN_TOKEN"):
+        Settings()
