@@ -1,11 +1,9 @@
 """The verdict on one screen, made from the report's data."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -22,15 +20,18 @@ STYLE_OF: Final[dict[Verdict, str]] = {
 }
 REHEARSAL: Final = "rehearsal:"
 MOST_CALLS_SHOWN: Final = 5
+MOSTLY_NOT: Final = 2
+"""The grade for a task that was mostly not done."""
 
 
 def score_card(report: Report) -> RenderableType:
     sections: list[RenderableType] = [_heading(report)]
     if report.scores is not None:
         sections.append(_scores(report.scores))
-    sections += _tasks(report)
+    if report.tasks:
+        sections.append(_tasks(report))
     sections.append(_facts(report))
-    return Group(*(Padding(section, (1, 0, 0, 0)) for section in sections))
+    return Group(*(part for section in sections for part in ("", section)))
 
 
 def _heading(report: Report) -> Text:
@@ -40,50 +41,51 @@ def _heading(report: Report) -> Text:
     text.append(report.verdict.upper(), style=STYLE_OF[report.verdict])
     if report.scores is not None:
         text.append(f"  {report.scores.overall:.1f} of 100")
-    text.append(f"\n{one_line(report.reason)}")
-    if report.prose is not None and report.prose.summary:
-        text.append(f"\n{one_line(report.prose.summary)}", style="italic")
+    summary = report.prose.summary if report.prose else ""
+    if report.reason not in summary:
+        text.append(f"\n{one_line(report.reason)}")
+    if summary:
+        text.append(f"\n{one_line(summary)}")
     return text
 
 
 def _scores(scores: Scores) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("score")
-    table.add_column("of 100", justify="right")
+    table = _grid()
     for name, value in (
         ("completion", scores.completion),
         ("trigger", scores.trigger),
         ("offline", scores.offline),
         ("overall", scores.overall),
     ):
-        table.add_row(name, "not run" if value is None else f"{value:.1f}")
+        table.add_row(name, "not run" if value is None else f"{value:5.1f}")
     return table
 
 
-def _tasks(report: Report) -> Iterator[RenderableType]:
+def _tasks(report: Report) -> Table:
+    table = _grid()
     for task in report.tasks:
-        text = Text()
-        text.append(f"{task.task_id}  ", style="bold")
-        text.append(one_line(task.prompt, 200))
+        runs = _grid(fixed_columns=2)
         for run in report.runs:
-            text.append_text(_in_run(report.skill_name, task.task_id, run))
-        yield text
+            runs.add_row(run.kind, *_in_run(report.skill_name, task.task_id, run))
+        prompt = Text(one_line(task.prompt, 200))
+        table.add_row(Text(task.task_id, style="bold"), Group(prompt, runs))
+    return table
 
 
-def _in_run(skill: str, task_id: TaskId, run: RunReport) -> Text:
+def _in_run(skill: str, task_id: TaskId, run: RunReport) -> tuple[Text, Text]:
+    """The grade, and what it is for."""
     outcome = next((one for one in run.outcomes if one.task_id == task_id), None)
     grade = next((one for one in run.grades if one.task_id == task_id), None)
-    text = Text(f"\n    {run.kind:<8} ")
     if outcome is None:
-        return text.append(one_line(run.failure or "not carried out", 200))
-    text.append(
-        f"{grade.grade} of 5" if grade else "no grade",
-        style="bold" if grade and grade.grade > 2 else "bold red",  # noqa: PLR2004  # mostly not done
+        return Text("–"), Text(one_line(run.failure or "not carried out", 200))
+    what = Text(_did(skill, outcome))
+    if grade is None:
+        return Text("–"), what
+    style = "bold" if grade.grade > MOSTLY_NOT else "bold red"
+    return (
+        Text(f"{grade.grade} of 5", style=style),
+        what.append(f"\n{one_line(grade.reasons, 300)}", style="dim"),
     )
-    text.append(f"  {_did(skill, outcome)}")
-    if grade:
-        text.append(f"\n             {one_line(grade.reasons, 300)}", style="dim")
-    return text
 
 
 def _did(skill: str, outcome: TaskOutcome) -> str:
@@ -101,15 +103,21 @@ def _did(skill: str, outcome: TaskOutcome) -> str:
 
 
 def _facts(report: Report) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column()
+    table = _grid()
     for run in report.runs:
         table.add_row(f"network calls, {run.kind} run", Text(_network(run)))
     for finding in report.findings:
         table.add_row(f"format {finding.severity}", Text(one_line(finding.message, 200)))
     table.add_row("model", Text(_models(report.models)))
     table.add_row("time", Text(_time(report)))
+    return table
+
+
+def _grid(fixed_columns: int = 1) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for _ in range(fixed_columns):
+        table.add_column(no_wrap=True)
+    table.add_column()
     return table
 
 

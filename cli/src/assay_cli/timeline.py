@@ -86,5 +86,6 @@ class Timeline:
 
 
 def _detail(status: SkillStatusView) -> str:
-    tasks = f"{status.tasks_done} of {status.tasks_total} tasks" if status.tasks_total else ""
-    return ", ".join(part for part in (tasks, one_line(status.detail, LONGEST_DETAIL)) if part)
+    detail = one_line(status.detail, LONGEST_DETAIL)
+    # Some steps have nothing to tell but their own name.
+    return "" if detail in {status.step, (status.step or "").replace("_", " ")} else detail

@@ -168,7 +168,7 @@ def inherited_environment(service: ServiceName, caller: Mapping[str, str]) -> di
         and (
             service in SERVICES_WITH_MODELS
             or name in PLAIN_VARIABLES
-            or name.startswith(PLAIN_PREFIXES)
+            or (name.startswith(PLAIN_PREFIXES) and not name.endswith("_KEY"))
         )
     }
 
