@@ -8,6 +8,7 @@ import structlog
 from assay_agentkit.models import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
+from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
@@ -22,8 +23,6 @@ from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 
 SWEEP_EVERY = timedelta(minutes=1)
-OUTPUT_BYTES = 640 * 1024
-"""Of one stream of one command: deepagents' own scripts print files of up to 500 KiB."""
 
 log = structlog.get_logger(__name__)
 

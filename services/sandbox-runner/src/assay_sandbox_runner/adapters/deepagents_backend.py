@@ -21,6 +21,8 @@ from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox, SandboxUn
 
 SHOWN_CHARS: Final = 30_000
 """Of a command's output, shown to the agent. More would make deepagents write it to a file."""
+OUTPUT_BYTES: Final = 640 * 1024
+"""What a sandbox must let one command print: deepagents' own scripts print up to 500 KiB."""
 
 T = TypeVar("T")
 

@@ -51,7 +51,7 @@ def executor_policy(turn: Turn) -> Reply:
     skill = _fitting(turn)
     if skill is None:
         return _without_skill(turn)
-    manual = turn.result_of("read_file")
+    manual = turn.result_of("read_file", file_path=skill.path)
     if manual is None:
         return Reply(
             calls=(
@@ -91,7 +91,7 @@ def _follow(turn: Turn, skill: ListedSkill, manual: str) -> Reply:
         turn.request,
         parse_skill(manual),
         skill_root=skill.root,
-        skill_files=_files_below(skill.root, turn.result_of("glob")),
+        skill_files=_files_below(skill.root, turn.result_of("glob", path=skill.root)),
     )
     results = [result for result in turn.results if result.name == "execute"]
     if len(results) < len(commands):

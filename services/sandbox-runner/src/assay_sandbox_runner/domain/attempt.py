@@ -20,8 +20,9 @@ ANSWER_CHARS: Final = 4000
 LISTED_CALLS: Final = 1000
 """Network calls that a message lists; more would not fit into one."""
 _COMMAND_CHARS: Final = 200
-_SHARE_FOR_TASKS: Final = 0.9
-"""Of a run's time: the rest is for opening the sandbox, checks and the snapshot."""
+_RESERVE: Final = 0.1
+_LEAST_RESERVE_S: Final = 2.0
+"""Share of a run's time, and seconds, for opening the sandbox, checks and the snapshot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,8 @@ def seconds_for_task(*, run_limit_s: float, tasks: int, ceiling_s: float) -> flo
 
     A hanging skill is the skill's failure; only a run that overran as a whole is ours.
     """
-    return min(ceiling_s, run_limit_s * _SHARE_FOR_TASKS / max(1, tasks))
+    reserve = max(_RESERVE * run_limit_s, min(_LEAST_RESERVE_S, run_limit_s / 2))
+    return min(ceiling_s, (run_limit_s - reserve) / max(1, tasks))
 
 
 def total_use(uses: Sequence[ModelUse]) -> ModelUse | None:

@@ -1,0 +1,170 @@
+"""Small skills, an object store in memory, and a runner put together from real parts, for tests."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
+from assay_contracts.runs import MountedSkill, RunKind, RunRequested, Trace
+from assay_contracts.skills import BundleRef
+from assay_contracts.tasks import Check, Task, TaskFile
+from assay_contracts.topology import BucketName
+from assay_contracts.validations import ValidationProgressed
+from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
+from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
+from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
+from assay_sandbox_runner.adapters.patterns import find_pattern
+from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_sandbox_runner.checks import CheckTask
+from assay_sandbox_runner.ports import Limits, SandboxProvider
+from assay_sandbox_runner.run_ports import StoreFailed
+from assay_sandbox_runner.service import CarryOutRun
+from assay_servicekit.objects import ObjectMissing
+
+VALIDATION: Final = UUID(int=1)
+SKILL: Final = UUID(int=2)
+
+MANUAL: Final = """---
+name: word-counter
+description: Counts the words and lines of a text file and writes the count to a report.
+---
+
+# Word counter
+
+```bash
+python3 scripts/count.py notes.txt --output report.txt
+```
+"""
+SCRIPT: Final = """#!/usr/bin/env python3
+import pathlib, sys
+text = pathlib.Path(sys.argv[1]).read_text()
+report = f"words: {len(text.split())}\\nlines: {len(text.splitlines())}\\n"
+pathlib.Path(sys.argv[3]).write_text(report)
+print(report, end="")
+"""
+PROMPT: Final = (
+    "Count the words and lines of the text file `notes.txt`. Write them to `report.txt`."
+)
+NOTES: Final = TaskFile(path="notes.txt", content="one two three\nfour five\n")
+
+
+def bundle_of(name: str, files: Mapping[str, str]) -> bytes:
+    """A bundle as ingest makes them: files below one folder; what starts with `#!` can be run."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for path, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{name}/{path}")
+            entry.external_attr = (0o100755 if content.startswith("#!") else 0o100644) << 16
+            archive.writestr(entry, content)
+    return target.getvalue()
+
+
+@dataclass
+class Store:
+    """Bundles and traces in memory, and whatever progress was said."""
+
+    objects: dict[str, bytes] = field(default_factory=dict)
+    reads: list[str] = field(default_factory=list)
+    traces: dict[str, Trace] = field(default_factory=dict)
+    progressed: list[ValidationProgressed] = field(default_factory=list)
+    refuses_traces: bool = False
+
+    def add_skill(
+        self, name: str = "word-counter", manual: str = MANUAL, script: str = SCRIPT
+    ) -> MountedSkill:
+        """Store a skill with one script and say where it lies."""
+        data = bundle_of(name, {"SKILL.md": manual, "scripts/count.py": script})
+        return self.add_bundle(name, data)
+
+    def add_bundle(self, name: str, data: bytes) -> MountedSkill:
+        digest = hashlib.sha256(data).hexdigest()
+        self.objects[digest] = data
+        bundle = BundleRef(key=digest, sha256=digest, size=len(data))
+        return MountedSkill(name=name, bundle=bundle)
+
+    async def get(self, bucket: BucketName, key: str) -> bytes:
+        self.reads.append(key)
+        try:
+            return self.objects[key]
+        except KeyError as error:
+            raise ObjectMissing(f"reading {bucket}/{key}") from error
+
+    async def keep(self, key: str, trace: Trace) -> None:
+        if self.refuses_traces:
+            raise StoreFailed(f"writing traces/{key}: the store is full")
+        self.traces[key] = trace
+
+    async def say(self, progress: ValidationProgressed) -> None:
+        self.progressed.append(progress)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """The run use case with a sandbox provider, a policy for its model, and a store in memory."""
+
+    provider: SandboxProvider
+    folder: Path
+    store: Store = field(default_factory=Store)
+
+    def use_case(
+        self,
+        policy: Policy = executor_policy,
+        *,
+        model_calls: int = 25,
+        task_seconds: float = 60.0,
+    ) -> CarryOutRun:
+        return CarryOutRun(
+            provider=self.provider,
+            bundles=BundlesOnDisk(self.store, self.folder),
+            traces=self.store,
+            progress=self.store.say,
+            execute=DeepAgentExecutor(
+                model=RehearsalModel(policy=policy), label=REHEARSAL_MODEL, model_calls=model_calls
+            ),
+            check=CheckTask(find_pattern=find_pattern, seconds=10.0),
+            limits=Limits(output_bytes=OUTPUT_BYTES),
+            task_seconds=task_seconds,
+        )
+
+
+def a_task(
+    task_id: str = "t1",
+    *checks: Check,
+    prompt: str = PROMPT,
+    files: tuple[TaskFile, ...] = (NOTES,),
+) -> Task:
+    return Task(
+        task_id=task_id,
+        prompt=prompt,
+        files=files,
+        success_criterion="The report gives the right counts.",
+        checks=checks,
+    )
+
+
+def a_run(
+    kind: RunKind,
+    *skills: MountedSkill,
+    tasks: tuple[Task, ...],
+    base: str | None = None,
+    capture: str | None = None,
+    time_limit_s: float = 60.0,
+) -> RunRequested:
+    return RunRequested(
+        validation_id=VALIDATION,
+        step_id=f"{VALIDATION}.{kind}",
+        attempt=1,
+        skill_id=SKILL,
+        skill_name=skills[0].name if skills else "none",
+        kind=kind,
+        tasks=tasks,
+        skills=skills,
+        base=base,
+        capture=capture,
+        time_limit_s=time_limit_s,
+    )
