@@ -15,3 +15,15 @@ def test_there_is_no_gateway_without_a_token(
 
     with pytest.raises(ValidationError, match="ASSAY_ADMIN_TOKEN"):
         Settings()
+
+
+def test_what_is_wrong_with_one_setting_does_not_show_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASSAY_ADMIN_TOKEN", "hush")
+    monkeypatch.delenv("NATS_URL", raising=False)
+
+    with pytest.raises(ValidationError, match="NATS_URL") as raised:
+        Settings()
+
+    assert "hush" not in str(raised.value)
