@@ -150,8 +150,9 @@ class _Reader:
         return (self._classify(piece),)
 
     def _operator(self, piece: str) -> None:
-        if piece.endswith(">") and self._last != "2":
-            self._next = "output"
+        if piece.endswith(">"):
+            # What goes to a file of its own from standard error is nobody's result.
+            self._next = "literal" if self._last == "2" else "output"
         if re.search(r"[|;]|&&", piece):
             self._inputs = 0
 
@@ -162,6 +163,8 @@ class _Reader:
             return Word(piece)
         expected, self._next = self._next, None
         bare = piece.strip("\"'")
+        if expected == "literal":
+            return Word(piece)
         own = self._own_file(bare)
         if own is not None:
             return Word(piece, "skill", own)
@@ -170,6 +173,8 @@ class _Reader:
             return Word(piece)
         if not name:
             return Word(piece, "value", bare)
+        if name != bare and name.startswith("output"):
+            return Word(piece, "output", name)
         return self._file(piece, name.removeprefix("./"), expected)
 
     def _file(self, piece: str, name: str, expected: WordKind | None) -> Word:

@@ -1,0 +1,75 @@
+import subprocess
+import sys
+from uuid import uuid4
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from pydantic import SecretStr
+
+from assay_agentkit.meter import ModelMeter
+from assay_agentkit.models import ModelMisconfigured, ModelSettings, model_label, open_model
+from assay_agentkit.rehearsal import RehearsalModel, Reply
+
+
+def quiet(_: object) -> Reply:
+    return Reply("hm")
+
+
+@pytest.mark.parametrize("spec", [None, ""])
+def test_no_model_means_rehearsal(spec: str | None) -> None:
+    assert isinstance(open_model(spec, policy=quiet), RehearsalModel)
+    assert model_label(spec) == "rehearsal:1"
+
+
+def test_a_provider_and_a_model_are_opened_with_the_settings() -> None:
+    settings = ModelSettings(
+        model_base_url="http://127.0.0.1:9/v1", model_api_key=SecretStr("k"), model_timeout_s=3
+    )
+    model = open_model("openai:some-model", policy=quiet, settings=settings)
+    assert model._get_ls_params()["ls_provider"] == "openai"
+    assert getattr(model, "request_timeout", None) == 3
+    assert getattr(model, "openai_api_base", None) == "http://127.0.0.1:9/v1"
+    assert "some-model" in model_label("openai:some-model")
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("nobody:some-model", "nobody"),
+        ("groq:some-model", "not installed"),
+        ("openai:some-model", "key"),
+    ],
+)
+def test_what_cannot_be_opened_says_why_and_what_to_do(
+    spec: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelMisconfigured, match=says):
+        open_model(spec, policy=quiet)
+
+
+def test_no_provider_is_imported_unless_it_is_asked_for() -> None:
+    code = (
+        "import sys, assay_agentkit.agents, assay_agentkit.models as m;"
+        "m.open_model(None, policy=lambda turn: None);"
+        "print([n for n in ('openai', 'anthropic', 'google.genai') if n in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_the_meter_adds_up_calls_and_tokens_and_counts_shared_time_once() -> None:
+    meter = ModelMeter()
+    first, second = uuid4(), uuid4()
+    message = AIMessage(
+        "x", usage_metadata={"input_tokens": 10, "output_tokens": 4, "total_tokens": 14}
+    )
+    result = LLMResult(generations=[[ChatGeneration(message=message)]])
+    meter.on_chat_model_start({}, [[]], run_id=first)
+    meter.on_chat_model_start({}, [[]], run_id=second)
+    meter.on_llm_end(result, run_id=first)
+    meter.on_llm_error(RuntimeError("late"), run_id=second)
+    use = meter.use(role="grader", model="a:b", prompt_version="p")
+    assert (use.calls, use.input_tokens, use.output_tokens) == (2, 10, 4)
+    assert use.seconds < 1
