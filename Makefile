@@ -1,0 +1,87 @@
+# Everything here needs Linux, git, make and Python 3.11 or newer; the rest is fetched once.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+UV_VERSION := 0.13.7
+PACKAGES := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml)) cli
+SOURCES := $(wildcard $(addsuffix /src,$(PACKAGES)) $(addsuffix /tests,$(PACKAGES)) tests bench) conftest.py
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test up check format bench lock schemas
+
+help: ## Show what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: $(READY) ## Make .venv with everything in it, as locked
+
+demo: $(READY) ## Validate an example skill on a stack of its own, and show the verdict
+	$(BIN)/assay validate examples/skills/csv-analyzer --report report-csv-analyzer.md
+
+test: $(READY) ## Run every test; ARGS="-k name" chooses
+	$(BIN)/python -m pytest $(ARGS)
+
+up: $(READY) ## Run the whole stack here until Ctrl-C; ARGS="--port 9000" changes it
+	$(BIN)/assay up $(ARGS)
+
+check: $(READY) ## Lint, check the format and the types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(SOURCES)
+
+format: $(READY) ## Put the format right, and what the linter can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Measure the platform's overhead and idle memory
+	$(BIN)/python -m bench $(ARGS)
+
+schemas: $(READY) ## Write the JSON Schemas of all messages anew
+	$(BIN)/python -m assay_contracts.schemas
+
+lock: $(READY) ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
+	$(FIND_UV); \
+	$$uv pip compile cli/pyproject.toml requirements-dev.in $(ARGS) \
+	  --universal --python-version 3.11 --generate-hashes --no-header --quiet \
+	  $(foreach package,$(notdir $(PACKAGES)),--no-emit-package assay-$(package)) \
+	  --output-file requirements.lock
+
+# A shell line that sets `python`, or ends with advice.
+define FIND_PYTHON
+python=""; \
+for name in $${PYTHON:-} python3 python3.13 python3.12 python3.11; do \
+  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+    python=$$(command -v $$name); break; \
+  fi; \
+done; \
+if [ -z "$$python" ]; then \
+  echo "Assay needs Python 3.11 or newer: install one, or name it with PYTHON=/path/to/python3." >&2; \
+  exit 1; \
+fi
+endef
+
+# A shell line that sets `uv`: the one on the PATH if it is new enough, else one of our own.
+define FIND_UV
+uv=$$(command -v uv || true); \
+if [ -z "$$uv" ] || ! printf '0.9\n%s\n' "$$($$uv --version | cut -d' ' -f2)" | sort -CV; then \
+  uv=$(CURDIR)/.uv/bin/uv; \
+  if ! [ -x "$$uv" ]; then \
+    $(FIND_PYTHON); \
+    echo "Fetching uv $(UV_VERSION) into .uv …"; \
+    "$$python" -m venv .uv || { \
+      echo "Python's venv module is missing: install python3-venv, or uv itself." >&2; exit 1; }; \
+    .uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
+  fi; \
+fi
+endef
+
+$(READY): requirements.lock $(addsuffix /pyproject.toml,$(PACKAGES))
+	@$(FIND_PYTHON); $(FIND_UV); export UV_PYTHON_DOWNLOADS=never; \
+	echo "Setting up .venv …"; \
+	[ -x $(BIN)/python ] || "$$uv" venv --quiet --python "$$python" .venv; \
+	export VIRTUAL_ENV=$(CURDIR)/.venv; \
+	"$$uv" pip sync --quiet --require-hashes --compile-bytecode requirements.lock; \
+	"$$uv" pip install --quiet --no-deps $(addprefix --editable ,$(PACKAGES)); \
+	touch $@
