@@ -1,0 +1,85 @@
+"""How tests speak to sandboxes of every kind, so that one set of tests holds for all."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay_contracts.runs import NetworkMode
+from assay_sandbox_runner.ports import Limits, Sandbox, SandboxProvider
+
+LIMITS: Final = Limits(
+    command_seconds=20,
+    output_bytes=8 * 1024,
+    memory_bytes=256 * 1024**2,
+    processes=64,
+    file_bytes=4 * 1024**2,
+    workspace_bytes=16 * 1024**2,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """How to ask a kind of sandbox for things that a shell has no word for."""
+
+    install: Callable[[str, str], str]
+    look_up: Callable[[str], str]
+    connect: Callable[[str, int], str]
+    flood: Callable[[int], str]
+
+
+def python(program: str) -> str:
+    """The command that runs a Python program."""
+    return f"python3 - <<'END'\n{program}\nEND"
+
+
+def _really_install(name: str, version: str) -> str:
+    return python(
+        "import os, site\n"
+        f"folder = site.getusersitepackages() + '/{name}-{version}.dist-info'\n"
+        "os.makedirs(folder)\n"
+        "open(folder + '/METADATA', 'w').write("
+        f"'Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n')"
+    )
+
+
+REAL: Final = Speech(
+    install=_really_install,
+    look_up=lambda host: python(
+        f"import socket\ntry: socket.getaddrinfo({host!r}, 80)\nexcept OSError: raise SystemExit(1)"
+    ),
+    connect=lambda host, port: python(
+        "import socket\n"
+        f"try: socket.create_connection(({host!r}, {port}), 2)\n"
+        "except OSError: raise SystemExit(1)"
+    ),
+    flood=lambda lines: f"yes line | head -n {lines}",
+)
+PRETENDED: Final = Speech(
+    install=lambda name, version: f"install {name} {version}",
+    look_up=lambda host: f"call {host}",
+    connect=lambda host, port: f"call {host}:{port}",
+    flood=lambda lines: f"repeat {lines} line",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """A provider, its speech, and skills to show in its sandboxes."""
+
+    provider: SandboxProvider
+    speech: Speech
+    skills: Path
+
+    def open(
+        self,
+        network: NetworkMode = "blocked",
+        *,
+        name: str = "test",
+        base: str | None = None,
+        limits: Limits = LIMITS,
+    ) -> AbstractAsyncContextManager[Sandbox]:
+        return self.provider.open(
+            name=name, skills=self.skills, network=network, base=base, limits=limits
+        )
