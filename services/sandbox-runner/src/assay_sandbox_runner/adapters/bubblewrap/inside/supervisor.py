@@ -20,12 +20,14 @@ import socket
 import stat
 import struct
 import sys
+import time
 from typing import Any, NoReturn
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _FREEZE_ROUNDS = 200
 _CANNOT_RUN = 126
+_DEATH_S = 5.0
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -122,13 +124,27 @@ def _signal_all(processes: set[int], number: int) -> None:
             continue
 
 
+def _is_alive(process: int) -> bool:
+    try:
+        with open("/proc/%d/stat" % process) as status:  # noqa: PTH123, UP031
+            return status.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def _kill_tree(shepherd: int) -> None:
-    """Freeze first: a frozen process starts no other, so none is missed."""
+    """End all that a command started, and return when it has ended.
+
+    Freeze first: a frozen process starts no other, so none is missed.
+    """
     frozen: set[int] = set()
     for _ in range(_FREEZE_ROUNDS):
         new = _descendants(shepherd) - frozen
         if not new:
             _signal_all(frozen, signal.SIGKILL)
+            deadline = time.monotonic() + _DEATH_S
+            while any(map(_is_alive, frozen)) and time.monotonic() < deadline:
+                time.sleep(0.001)
             return
         _signal_all(new, signal.SIGSTOP)
         frozen |= new

@@ -1,0 +1,49 @@
+"""Parts of the bubblewrap adapter that this machine may not show in a sandbox."""
+
+from pathlib import Path
+
+import pytest
+
+from assay_contracts.runs import Package
+from assay_sandbox_runner.adapters.bubblewrap.cgroup import make_memory_group
+from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, parse_inventory
+from assay_sandbox_runner.ports import SandboxUnavailable
+
+
+def test_a_group_is_made_where_the_machine_has_the_second_version(tmp_path: Path) -> None:
+    group = make_memory_group("one", 1000, root=tmp_path)
+    assert group is not None
+    assert (tmp_path / "cgroup.subtree_control").read_text() == "+memory"
+    assert (group.path / "memory.max").read_text() == "1000"
+    assert (group.path / "memory.swap.max").read_text() == "0"
+    assert group.processes == str(group.path / "cgroup.procs")
+
+
+def test_a_group_is_made_where_the_machine_has_the_first_version(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.limit_in_bytes").touch()
+    group = make_memory_group("one", 1000, root=tmp_path)
+    assert group is not None
+    assert (group.path / "memory.limit_in_bytes").read_text() == "1000"
+    assert group.path.is_relative_to(tmp_path / "memory")
+
+
+def test_no_group_is_made_where_that_is_not_allowed(tmp_path: Path) -> None:
+    assert make_memory_group("one", 1000, root=tmp_path / "none") is None
+
+
+def test_packages_of_the_machine_are_those_it_has_installed(tmp_path: Path) -> None:
+    status = tmp_path / "status"
+    status.write_text(
+        "Package: here\nStatus: install ok installed\nVersion: 1:2-3\nDescription: a\n b: c\n\n"
+        "Package: gone\nStatus: deinstall ok config-files\nVersion: 1\n\n"
+    )
+    here = Package(ecosystem="system", name="here", version="1:2-3")
+    assert machine_packages(status) == {here}
+    assert machine_packages(tmp_path / "none") == frozenset()
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}x", b"[[1]]", b'[["cargo", "a", "1"]]', b"[1]"])
+def test_an_inventory_that_makes_no_sense_is_the_platforms_failure(raw: bytes) -> None:
+    with pytest.raises(SandboxUnavailable, match="installed packages"):
+        parse_inventory(raw)
