@@ -14,6 +14,7 @@ from strictyaml.ruamel.comments import CommentedMap  # type: ignore[import-untyp
 from assay_contracts.skills import Finding
 from assay_ingest.domain import skill_rules as rules
 from assay_ingest.domain.limits import LIMITS, Limits
+from assay_ingest.domain.plain_yaml import read_plain
 from assay_ingest.domain.rule import shown
 
 SPEC_KEYS: Final = frozenset(
@@ -89,6 +90,9 @@ def parse(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatter | Findin
             path,
             yaml.count("\n", 0, odd.start()) + 1,
         )
+    if plain := read_plain(yaml):
+        values, lines = plain
+        return Frontmatter({**values}, lines, ())
     try:
         document = _load(yaml)
     except YAMLError as error:
