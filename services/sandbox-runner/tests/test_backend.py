@@ -8,11 +8,14 @@ from typing import Any, NoReturn
 
 import pytest
 
+from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
+from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
 from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import Limits, SandboxUnavailable
+from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
+from assay_sandbox_runner.testing import a_task
 
 FOLDER = "/workspace/tasks/t1"
 
@@ -25,15 +28,20 @@ class NoThreads(ThreadPoolExecutor):
 
 
 @pytest.fixture
-async def backend(tmp_path: Path, skills: Path) -> AsyncIterator[SandboxBackend]:
-    loop = asyncio.get_running_loop()
+async def sandbox(tmp_path: Path, skills: Path) -> AsyncIterator[Sandbox]:
     async with BubblewrapProvider(tmp_path / "state").open(
         name="test", skills=skills, network="blocked", limits=Limits(output_bytes=OUTPUT_BYTES)
     ) as sandbox:
         await sandbox.execute(f"mkdir -p {FOLDER}")
-        loop.set_default_executor(NoThreads())
-        yield SandboxBackend(sandbox, folder=FOLDER, stopwatch=Stopwatch())
-        loop.set_default_executor(ThreadPoolExecutor())
+        yield sandbox
+
+
+@pytest.fixture
+async def backend(sandbox: Sandbox) -> AsyncIterator[SandboxBackend]:
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(NoThreads())
+    yield SandboxBackend(sandbox, folder=FOLDER, stopwatch=Stopwatch())
+    loop.set_default_executor(ThreadPoolExecutor())
 
 
 async def test_file_tools(backend: SandboxBackend) -> None:
@@ -116,3 +124,35 @@ async def test_lost_sandbox_is_remembered() -> None:
 def test_blocking_calls_are_refused() -> None:
     with pytest.raises(RuntimeError, match="asynchronous"):
         SandboxBackend.execute(object.__new__(SandboxBackend), "true")
+
+
+async def test_agent_has_tools_for_the_sandbox_and_no_helper(sandbox: Sandbox) -> None:
+    offered: set[str] = set()
+
+    def policy(turn: Turn) -> Reply:
+        offered.update(turn.tools)
+        if turn.number:
+            return Reply("Done.")
+        return Reply(
+            calls=(
+                ToolUse("write_file", {"file_path": f"{FOLDER}/a.txt", "content": "x"}),
+                ToolUse("grep", {"pattern": "x"}),
+                ToolUse("execute", {"command": "cat a.txt"}),
+                ToolUse("no_such_tool", {}),
+            )
+        )
+
+    execute = DeepAgentExecutor(model=RehearsalModel(policy=policy), label="m", model_calls=5)
+    attempt = await execute(
+        a_task(), sandbox=sandbox, folder=FOLDER, skills=(), seconds=30, stopwatch=Stopwatch()
+    )
+
+    assert attempt.answer == "Done."
+    assert [(step.tool, step.failed) for step in attempt.steps] == [
+        ("write_file", False),
+        ("grep", False),
+        ("execute", False),
+        ("no_such_tool", True),
+    ]
+    assert "task" not in offered
+    assert {"execute", "read_file", "write_file", "edit_file", "ls", "glob", "grep"} <= offered
