@@ -68,7 +68,8 @@ def _name_pattern(secret: Secret) -> re.Pattern[str]:
         )
     if sum(map(len, parts)) >= _GLUED_FROM:
         return re.compile(name)
-    return re.compile(rf"(?<![^\W_]){name}(?:['’]?s)?(?![^\W_])")
+    # Only Latin letters and digits glue a short name to its surroundings: 用pdf处理 has it.
+    return re.compile(rf"(?<![a-z0-9]){name}(?:['’]?s)?(?![a-z0-9])")
 
 
 def _telling_paths(paths: Collection[str]) -> tuple[str, ...]:

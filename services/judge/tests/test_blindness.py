@@ -1,0 +1,101 @@
+"""A task with the skill's name, a respelling of it, or its path never reaches an executor."""
+
+import re
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from assay_judge.domain.blindness import Secret, leaks
+
+PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")
+
+
+def secret(name: str, description: str = "Works on things.") -> Secret:
+    return Secret(skill_name=name, description=description, paths=PATHS)
+
+
+words = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=2, max_size=9)
+names = st.lists(words, min_size=2, max_size=4).map("-".join)
+joints = st.sampled_from(
+    ["-", "_", " ", "", ".", "/", " - ", "\u2011", "\u2013", "\u00a0", "\u200b"]
+)
+cases = st.sampled_from([str.lower, str.upper, str.title, str.capitalize])
+surroundings = st.sampled_from(
+    [
+        "Please use {} for this.",
+        "{}",
+        "Run `{}` on the file.",
+        "What does the ({}) say?",
+        "/workspace/skills/{}/run",
+        "Frage an {}: wie viele?",
+        "用{}处理",
+        "one\n{}\ntwo",
+    ]
+)
+
+
+@settings(max_examples=400)
+@given(names, joints, cases, surroundings)
+def test_every_spelling_of_the_name_is_noticed(
+    name: str, joint: str, case: object, around: str
+) -> None:
+    assert callable(case)
+    respelled = joint.join(case(part) for part in name.split("-"))
+    assert leaks(around.format(respelled), secret(name))
+
+
+@given(names)
+def test_camel_case_is_noticed(name: str) -> None:
+    first, *rest = name.split("-")
+    assert leaks(f"Call {first}{''.join(part.title() for part in rest)} now.", secret(name))
+
+
+@given(st.text(max_size=300), names)
+def test_text_without_a_trace_of_the_name_is_blind(text: str, name: str) -> None:
+    squeezed = re.sub(r"[\W_]", "", text.casefold())
+    assume(not any(part in squeezed for part in name.split("-")))
+    assume("skill" not in text.casefold())
+    assert leaks(text, secret(name)) == ()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "SKILL.md",
+        "skill.md",
+        "scripts/analyze.py",
+        "analyze.py",
+        "references/format.md",
+        "/workspace/skills/x",
+        "skills/x/a",
+    ],
+)
+def test_paths_of_the_skill_are_noticed(path: str) -> None:
+    assert leaks(f"Have a look at {path} first.", secret("table-tools"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Analyze my file sample.csv, please.",
+        "Reformat the text; the format is free.",
+        "Which tools are on the table?",
+    ],
+)
+def test_ordinary_words_are_not(text: str) -> None:
+    assert leaks(text, secret("table-tools")) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["Use the pdf skill.", "Try `pdf` on it.", "the skill: PDF", "with the pdf tool"]
+)
+def test_a_name_that_is_a_plain_word_counts_where_it_is_used_as_a_name(text: str) -> None:
+    assert leaks(text, secret("pdf", "Fills in PDF forms."))
+
+
+def test_a_name_that_is_a_plain_word_may_be_used_as_one() -> None:
+    assert not leaks(
+        "Merge these PDF files into one.pdf, please.", secret("pdf", "Fills PDF forms.")
+    )
+    assert leaks("Merge these PDF files.", secret("pdf", "Fills in forms."))
