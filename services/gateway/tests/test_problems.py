@@ -98,16 +98,16 @@ async def test_an_unknown_route(client: httpx.AsyncClient, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [("GET", "/api/admin/skills", "GET"), ("GET", "/api/openapi.json", "GET, HEAD")],
+    ("path", "allowed"),
+    [("/api/admin/skills", {"GET"}), ("/api/openapi.json", {"GET", "HEAD"})],
 )
 async def test_a_method_that_is_not_possible(
-    client: httpx.AsyncClient, method: str, path: str, allowed: str
+    client: httpx.AsyncClient, path: str, allowed: set[str]
 ) -> None:
     answer = await client.delete(path)
 
     assert_problem(answer, 405, "METHOD_NOT_ALLOWED")
-    assert set(answer.headers["Allow"].split(", ")) == set(allowed.split(", "))
+    assert set(answer.headers["Allow"].split(", ")) == allowed
 
 
 @pytest.mark.parametrize(
