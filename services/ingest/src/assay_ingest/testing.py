@@ -1,16 +1,20 @@
 """For tests: zips with any lie in them, byte by byte, and stand-ins for the ports."""
 
+import io
 import struct
+import time
 import zlib
 from dataclasses import dataclass, field
 from typing import BinaryIO
 from uuid import UUID, uuid4
 
 from assay_contracts.rpc import ProblemError, RegisterReply, RegisterSkill
+from assay_ingest.domain.check import check_archive
 from assay_ingest.ports import RecordsSilent, StorageUnavailable, UploadMissing
 
 FILE = 0o100644
 FOLDER = 0o040755
+LONGEST_CHECK_S = 2.0
 SKILL_MD = b"---\nname: demo\ndescription: Shows how a skill looks.\n---\n# Demo\n\nSay hello.\n"
 
 
@@ -164,6 +168,17 @@ def listed(body: bytes, *entries: Entry) -> bytes:
 def skill_zip(*more: Entry, skill_md: bytes = SKILL_MD) -> bytes:
     """A zip of a sound skill `demo` in its folder, with `more` entries."""
     return raw_zip(Entry(name="demo/SKILL.md", data=skill_md), *more)
+
+
+def refusals(data: bytes) -> set[str]:
+    """The codes of all errors in a zip, which was checked in time and spoken of in safe words."""
+    started = time.monotonic()
+    checked = check_archive(io.BytesIO(data), filename="upload.zip")
+    assert time.monotonic() - started < LONGEST_CHECK_S
+    assert (checked.manifest is None) == bool(checked.errors)
+    assert all(finding.fix and finding.message for finding in checked.findings)
+    assert all((finding.path or "").isprintable() for finding in checked.findings)
+    return {finding.code for finding in checked.errors}
 
 
 def descriptor(data: bytes, packed: int, *, signature: bool = True, wide: bool = False) -> bytes:

@@ -18,6 +18,7 @@ REQUIREMENTS: Final = "requirements.txt"
 PACKAGE_JSON: Final = "package.json"
 MAX_EACH: Final = 500
 MAX_LENGTH: Final = 300
+MAX_OPTIONS: Final = 20
 
 _IMPORT: Final = re.compile(r"^(?:from\s+(\w+)[\w.]*\s+import\b|import\s+(\w+))", re.MULTILINE)
 _INLINE: Final = re.compile(r"^# /// script\s*$", re.MULTILINE)
@@ -80,16 +81,15 @@ def _from_requirements(tree: Tree, gathered: _Gathered, limits: Limits) -> None:
             )
         )
         return
+    options: list[Finding] = []
     for number, row in _joined_rows(text):
         item = _COMMENT.sub("", row).strip()
-        if item.startswith("-"):
-            gathered.findings.append(
-                rules.REQUIREMENTS_OPTION.at(
-                    f"`{shown(item)}` is an option for pip, not a package.", REQUIREMENTS, number
-                )
-            )
-        elif item:
-            gathered.pip.append(item)
+        if not item.startswith("-"):
+            gathered.pip.extend([item] if item else [])
+        elif len(options) < MAX_OPTIONS:
+            message = f"`{shown(item)}` is an option for pip, not a package."
+            options.append(rules.REQUIREMENTS_OPTION.at(message, REQUIREMENTS, number))
+    gathered.findings.extend(options)
 
 
 def _joined_rows(text: str) -> Iterator[tuple[int, str]]:
@@ -173,7 +173,11 @@ def _items(value: Value) -> list[str] | None:
 def _undeclared_imports(tree: Tree, limits: Limits) -> Iterator[Finding]:
     own = {part.removesuffix(".py") for path in tree.sizes for part in path.split("/")}
     missing: dict[str, str] = {}
+    budget = limits.source
     for path in sorted(path for path in tree.sizes if path.endswith(".py")):
+        budget -= tree.sizes[path]
+        if budget < 0:
+            break
         text = _text(tree, path, limits)
         if text is None or _INLINE.search(text):
             continue

@@ -26,6 +26,10 @@ class Limits:
     frontmatter: int = 64 * 1024
     small_file: int = MIB
     """Most that is read of any one file beside SKILL.md to look into it."""
+    source: int = 8 * MIB
+    """Most that is read of all Python files together to see what they import."""
+    nested_entries: int = 20_000
+    """Most that the archives inside the archive may list in all."""
 
 
 LIMITS: Final = Limits()

@@ -30,6 +30,7 @@ _ZIP: Final = _SIGNATURES[:2]
 
 
 def nested_problems(tree: Tree, limits: Limits) -> Iterator[Finding]:
+    listed = 0
     for path, size in tree.sizes.items():
         if size < len(_SIGNATURES[0]):
             continue
@@ -37,29 +38,41 @@ def nested_problems(tree: Tree, limits: Limits) -> Iterator[Finding]:
         if not start.startswith(_SIGNATURES):
             continue
         if start.startswith(_ZIP):
-            yield from _zip_problems(tree, path, limits)
+            count, problems = _looked_into(tree, path, limits)
+            yield from problems
+            listed += count
+            if listed > limits.nested_entries:
+                yield rules.NESTED_BOMB.at(
+                    f"The archives inside list more than {limits.nested_entries:,} files.", path
+                )
+                return
         if _suffix(path) not in _DOCUMENTS:
             yield rules.NESTED_ARCHIVE.at(
                 "The file is an archive itself; what is inside it is not checked.", path
             )
 
 
-def _zip_problems(tree: Tree, path: str, limits: Limits) -> Iterator[Finding]:
+def _looked_into(tree: Tree, path: str, limits: Limits) -> tuple[int, list[Finding]]:
+    """How many entries the zip at `path` lists, and what is wrong with them."""
     content = io.BytesIO()
     for chunk in tree.chunks(path):
         content.write(chunk)
     try:
         index = read_index(content, limits)
     except BadArchive as error:
-        if error.finding.code in (rules.TOO_MANY_ENTRIES.code, rules.INDEX_TOO_LARGE.code):
-            yield rules.NESTED_BOMB.at(f"The archive inside: {error.finding.message}", path)
-        return
+        if error.finding.code not in (rules.TOO_MANY_ENTRIES.code, rules.INDEX_TOO_LARGE.code):
+            return 0, []
+        return 0, [rules.NESTED_BOMB.at(f"The archive inside: {error.finding.message}", path)]
+    problems: list[Finding] = []
     if _is_bomb(index, content.getbuffer().nbytes, limits):
-        yield rules.NESTED_BOMB.at(
-            "The archive inside would grow out of all proportion when it is unpacked.", path
+        problems.append(
+            rules.NESTED_BOMB.at(
+                "The archive inside would grow out of all proportion when it is unpacked.", path
+            )
         )
     if any(_suffix(entry.shown_name) in _ARCHIVES for entry in index.entries):
-        yield rules.NESTED_DEEP.at("The archive inside holds further archives.", path)
+        problems.append(rules.NESTED_DEEP.at("The archive inside holds further archives.", path))
+    return len(index.entries), problems
 
 
 def _is_bomb(index: Index, size: int, limits: Limits) -> bool:
