@@ -3,10 +3,7 @@
 import io
 import stat
 import struct
-import time
 import tracemalloc
-import unicodedata
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -23,25 +20,15 @@ from assay_ingest.testing import (
     descriptor,
     listed,
     raw_zip,
+    refusals,
     skill_zip,
 )
 
 SKILL = Entry(name="demo/SKILL.md", data=SKILL_MD)
-NFC = unicodedata.normalize("NFC", "demo/é.txt")
-NFD = unicodedata.normalize("NFD", "demo/é.txt")
-
-
-def named(name: str | bytes, *, flags: int | None = None) -> bytes:
-    return skill_zip(Entry(name=name, data=b"x", flags=flags))
 
 
 def of_mode(mode: int) -> bytes:
     return skill_zip(Entry(name="demo/x", data=b"x", mode=mode))
-
-
-def unicode_path(raw: bytes, claimed: str) -> bytes:
-    field = b"\x01" + struct.pack("<L", zlib.crc32(raw)) + claimed.encode()
-    return struct.pack("<2H", 0x7075, len(field)) + field
 
 
 def same_header_many_times() -> bytes:
@@ -98,6 +85,11 @@ def nested_deep() -> bytes:
     return skill_zip(Entry(name="demo/a.zip", data=inner, method=0))
 
 
+def many_nested() -> bytes:
+    inner = raw_zip(*(Entry(name=f"{n}", method=0) for n in range(2_000)))
+    return skill_zip(*(Entry(name=f"demo/{n}.bin", data=inner) for n in range(60)))
+
+
 def many(count: int) -> bytes:
     return skill_zip(*(Entry(name=f"demo/{n}", data=b"x", method=0) for n in range(count)))
 
@@ -120,89 +112,6 @@ def moved_sizes() -> bytes:
 
 
 CASES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
-    # Paths
-    "parent folder": (lambda: named("../x"), {"path-traversal"}),
-    "parent folder further in": (lambda: named("demo/a/../../../x"), {"path-traversal"}),
-    "parent folder, Windows spelling": (lambda: named("demo\\..\\..\\x"), {"path-traversal"}),
-    "parent folder, both spellings": (
-        lambda: named("demo/..\\x"),
-        {"path-traversal", "path-mixed-separators"},
-    ),
-    "parent folder, percent signs": (lambda: named("demo/%2e%2e/x"), {"path-traversal"}),
-    "parent folder, percent signs twice": (lambda: named("demo/%252e%252e/x"), {"path-traversal"}),
-    "parent folder, slash in percent signs": (
-        lambda: named("demo/..%2f..%2fx"),
-        {"path-traversal"},
-    ),
-    "parent folder, full width": (lambda: named("demo/\uff0e\uff0e/x"), {"path-traversal"}),
-    "parent folder, one dot leader": (lambda: named("demo/\u2025/x"), {"path-traversal"}),
-    "parent folder, trailing space": (lambda: named("demo/.. /x"), {"path-traversal"}),
-    "parent folder, overlong UTF-8": (lambda: named(b"demo/\xc0\xae\xc0\xae/x"), {"path-not-utf8"}),
-    "parent folder at the end": (lambda: named("demo/.."), {"path-traversal"}),
-    "parent folder among junk": (lambda: named("__MACOSX/../../x"), {"path-traversal"}),
-    "absolute": (lambda: named("/etc/passwd"), {"path-absolute"}),
-    "absolute, Windows spelling": (lambda: named("\\windows\\x"), {"path-absolute"}),
-    "server": (lambda: named("\\\\server\\share\\x"), {"path-absolute"}),
-    "drive letter": (lambda: named("C:\\x"), {"path-drive-letter"}),
-    "drive letter, relative": (lambda: named("c:x"), {"path-drive-letter"}),
-    "dot inside": (lambda: named("demo/./x"), {"path-not-normal"}),
-    "double slash": (lambda: named("demo//x"), {"path-not-normal"}),
-    "mixed separators": (lambda: named("demo/a\\b"), {"path-mixed-separators"}),
-    "NUL": (lambda: named("demo/a\0.txt"), {"path-control-character"}),
-    "newline": (lambda: named("demo/a\nb"), {"path-control-character"}),
-    "terminal escape": (lambda: named("demo/\x1b[31mred"), {"path-control-character"}),
-    "bidi override": (lambda: named("demo/\u202etxt.exe"), {"path-bidi-character"}),
-    "zero width": (lambda: named("demo/a\u200bb"), {"path-invisible-character"}),
-    "tag character": (lambda: named("demo/a\U000e0041"), {"path-invisible-character"}),
-    "two Unicode forms": (
-        lambda: skill_zip(Entry(name=NFC, data=b"1"), Entry(name=NFD, data=b"2")),
-        {"path-collision"},
-    ),
-    "two cases": (
-        lambda: skill_zip(
-            Entry(name="demo/Readme", data=b"1"), Entry(name="demo/README", data=b"2")
-        ),
-        {"path-collision"},
-    ),
-    "two cases of a folder": (
-        lambda: skill_zip(Entry(name="demo/A/x", data=b"1"), Entry(name="demo/a/y", data=b"2")),
-        {"path-collision"},
-    ),
-    "two cases of SKILL.md": (
-        lambda: skill_zip(Entry(name="demo/skill.md", data=SKILL_MD)),
-        {"path-collision"},
-    ),
-    "alias through a leading dot": (
-        lambda: skill_zip(Entry(name="./demo/SKILL.md", data=b"other")),
-        {"path-collision"},
-    ),
-    "same name twice": (lambda: skill_zip(SKILL), {"path-duplicate"}),
-    "file and folder": (
-        lambda: skill_zip(Entry(name="demo/a", data=b"1"), Entry(name="demo/a/b", data=b"2")),
-        {"path-file-and-folder"},
-    ),
-    "folder, then file": (
-        lambda: skill_zip(Entry(name="demo/a/b", data=b"2"), Entry(name="demo/A", data=b"1")),
-        {"path-file-and-folder"},
-    ),
-    "Windows device": (lambda: named("demo/NUL.txt"), {"path-reserved-name"}),
-    "Windows device as a folder": (lambda: named("demo/com1/x"), {"path-reserved-name"}),
-    "trailing dot": (lambda: named("demo/x."), {"path-trailing-dot-or-space"}),
-    "trailing space": (lambda: named("demo/x /y"), {"path-trailing-dot-or-space"}),
-    "alternate stream": (lambda: named("demo/x.txt:hidden"), {"path-colon"}),
-    "no name": (lambda: named(""), {"path-empty"}),
-    "only a slash": (lambda: named("/"), {"path-empty", "entry-type-mismatch"}),
-    "long name": (lambda: named("demo/" + "x" * 60_000), {"path-too-long"}),
-    "long part": (lambda: named("demo/" + "é" * 130), {"path-too-long"}),
-    "deep": (lambda: named("demo/" + "a/" * 5_000 + "x"), {"path-too-deep"}),
-    "bad UTF-8, flagged": (lambda: named(b"demo/\xff\xfe", flags=0x800), {"path-not-utf8"}),
-    "another code page": (lambda: named(b"demo/caf\x82", flags=0), {"path-not-utf8"}),
-    "second name": (
-        lambda: skill_zip(
-            Entry(name="demo/x", data=b"x", extra=unicode_path(b"demo/x", "demo/../y"))
-        ),
-        {"path-ambiguous"},
-    ),
     # Kinds
     "link": (
         lambda: skill_zip(Entry(name="demo/x", data=b"/etc/passwd", mode=stat.S_IFLNK | 0o777)),
@@ -275,6 +184,7 @@ CASES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         {"entry-method-unsupported"},
     ),
     "nested bomb": (nested_bomb, {"nested-archive-bomb"}),
+    "many nested archives": (many_nested, {"nested-archive-bomb"}),
     "archives three deep": (nested_deep, {"nested-archive-deep"}),
     # Encryption
     "encrypted": (
@@ -426,16 +336,8 @@ CASES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_is_refused_for_exactly_its_reasons(case: str) -> None:
     build, expected = CASES[case]
-    archive = io.BytesIO(build())
-    started = time.monotonic()
 
-    checked = check_archive(archive, filename="upload.zip")
-
-    assert time.monotonic() - started < 2
-    assert {finding.code for finding in checked.errors} == expected
-    assert (checked.manifest is None) == bool(expected)
-    assert all(finding.fix and finding.message for finding in checked.findings)
-    assert all((finding.path or "").isprintable() for finding in checked.findings)
+    assert refusals(build()) == expected
 
 
 def test_all_reasons_are_given_together() -> None:
