@@ -39,7 +39,7 @@ bench: $(READY) ## Measure the platform's overhead and idle memory
 	$(BIN)/python -m bench $(ARGS)
 
 schemas: $(READY) ## Write the JSON Schemas of all messages anew
-	$(BIN)/python -m assay_contracts.schemas
+	$(BIN)/python -m assay_contracts.schemas libs/contracts/schemas
 
 lock: $(READY) ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
 	$(FIND_UV); \

@@ -14,11 +14,12 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Decide whether an agent skill may be handed to agents.",
 )
 
 
-@app.command(help="Run the bus, the database and the five services here until Ctrl-C.")
+@app.command(short_help="Run the whole stack here.")
 def up(
     port: Annotated[
         int, typer.Option(min=1, max=65535, help="Port of the REST API on the loopback.")
@@ -30,14 +31,17 @@ def up(
         ),
     ] = None,
 ) -> None:
+    """Run the bus, the database and the five services here, supervised, until Ctrl-C."""
     from assay_cli.commands.up import default_data, up  # noqa: PLC0415
 
     up(port=port, data=data or default_data())
 
 
-@app.command(help="Validate a skill: exit code 0 passed, 1 failed, 2 bad input, 3 inconclusive.")
+@app.command(short_help="Validate a skill.")
 def validate(
-    path: Annotated[Path, typer.Argument(help="A skill's folder, or a zip of one.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A skill's folder, or a zip of one.")
+    ],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")
     ] = False,
@@ -53,6 +57,7 @@ def validate(
         typer.Option(envvar="ASSAY_ADMIN_TOKEN", help="Admin token of the Assay at --url."),
     ] = None,
 ) -> None:
+    """Validate a skill. The exit code says how: 0 passed, 1 failed, 2 bad input, 3 inconclusive."""
     from assay_cli.commands.validate import Validation, validate  # noqa: PLC0415
 
     raise typer.Exit(
@@ -60,10 +65,11 @@ def validate(
     )
 
 
-@app.command(help="Say what works on this machine, and what to do about what does not.")
+@app.command(short_help="Say what works on this machine.")
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
+    """Say what works on this machine, and what to do about what does not."""
     from assay_cli.commands.doctor import doctor  # noqa: PLC0415
 
     raise typer.Exit(doctor(as_json=as_json))
