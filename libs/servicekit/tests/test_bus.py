@@ -339,6 +339,18 @@ async def test_readiness_notices_a_consumer_that_is_gone(fresh_nats_server: Runn
         await judge.check()
 
 
+async def test_readiness_notices_a_bus_that_is_gone(fresh_nats_server: RunningNats) -> None:
+    async with running(fresh_nats_server, "gateway") as gateway:
+        await gateway.check()
+        fresh_nats_server.kill()
+        async with asyncio.timeout(PATIENCE_S):
+            while gateway._connection().is_connected:
+                await asyncio.sleep(0.01)
+        with pytest.raises(Unavailable):
+            await gateway.check()
+    fresh_nats_server.start()
+
+
 async def test_objects_come_back_whole_and_leave_when_deleted(
     fresh_nats_server: RunningNats,
 ) -> None:

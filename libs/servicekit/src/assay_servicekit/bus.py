@@ -8,7 +8,9 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from contextlib import suppress
+from functools import cache
+from typing import TypeVar, cast
 
 import structlog
 from faststream import AckPolicy
@@ -17,6 +19,7 @@ from faststream.nats import JStream, NatsBroker, PullSub
 from faststream.nats.annotations import NatsMessage
 from faststream.nats.opentelemetry import NatsTelemetryMiddleware
 from faststream.nats.prometheus import NatsPrometheusMiddleware
+from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
@@ -100,6 +103,9 @@ class Bus:
         """The raw JetStream client, for plumbing that applies the topology or reads streams."""
         return self._broker.config.broker_config.connection_state.stream
 
+    def _connection(self) -> Client:
+        return self._broker.config.broker_config.connection_state.connection
+
     # -- listening ------------------------------------------------------------------------------
 
     def on_work(
@@ -166,7 +172,8 @@ class Bus:
                 return Reply[Model](problem=error.problem).model_dump_json().encode()
             except (Unavailable, ObjectStoreUnavailable) as error:
                 log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
-                return Reply[Model](problem=_try_later(str(error))).model_dump_json().encode()
+                later = _try_later("The records cannot be reached now. Try again in a few seconds.")
+                return Reply[Model](problem=later).model_dump_json().encode()
             return b'{"value":' + value.model_dump_json().encode() + b"}"
 
         self._broker.subscriber(question.SUBJECT, queue=self.service, max_workers=QUESTION_WORKERS)(
@@ -223,10 +230,10 @@ class Bus:
             raise ProblemError(
                 _try_later(f"The {owner} service {why}. Try again in a few seconds.")
             ) from error
-        reply: Reply[R] = Reply[question.REPLY].model_validate_json(answer.body)  # type: ignore[name-defined]
+        reply = _reply_type(question.REPLY).model_validate_json(answer.body)
         if reply.problem is not None or reply.value is None:
             raise ProblemError(reply.problem or _try_later("The answer was empty."))
-        return reply.value
+        return cast("R", reply.value)
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -249,8 +256,11 @@ class Bus:
     async def check(self) -> None:
         """Ask the bus for proof of life and of this service's consumers.
 
-        Raises `nats.errors.Error`, TimeoutError or TopologyMissing.
+        Raises `nats.errors.Error`, TimeoutError, Unavailable or TopologyMissing.
         """
+        # A flush returns at once while the client is reconnecting, so it proves nothing then.
+        if not self._connection().is_connected:
+            raise Unavailable("the bus is not connected")
         if not await self._consumers_exist():
             raise TopologyMissing(f"a consumer of {self.service} is missing on the bus")
 
@@ -261,7 +271,9 @@ class Bus:
             await asyncio.wait(self._under_way, timeout=self._handover_s)
         for task in self._under_way:
             task.cancel()
-        await self._broker.stop()
+        # A bus that is away cannot be taken leave of; what was in hand is redelivered later.
+        with suppress(NatsError, TimeoutError):
+            await self._broker.stop()
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -334,7 +346,7 @@ class Bus:
         js = self.jetstream()
         try:
             async with asyncio.timeout(PUBLISH_TIMEOUT_S):
-                await self._broker.config.broker_config.connection_state.connection.flush(2)
+                await self._connection().flush(2)
                 for consumer in CONSUMERS:
                     if consumer.service == self.service:
                         await js.consumer_info(consumer.stream, consumer.name)
@@ -347,6 +359,12 @@ class Bus:
             # A closed client never comes back; a new process does.
             log.error("bus_closed", action="exiting so that the supervisor starts a new process")
             os._exit(EXIT_BUS_LOST)
+
+
+@cache
+def _reply_type(value: type[Model]) -> type[Reply[Model]]:
+    # Without the cache pydantic builds the same generic class again and again.
+    return Reply[value]  # type: ignore[valid-type]
 
 
 def _try_later(message: str) -> Problem:

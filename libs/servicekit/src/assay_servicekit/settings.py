@@ -8,7 +8,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ServiceSettings(BaseSettings):
     """Settings every service reads, once, from its environment."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="ignore",
+        populate_by_name=True,
+        # What is wrong is named; its neighbours in the environment may be secrets.
+        hide_input_in_errors=True,
+    )
 
     nats_url: SecretStr = Field(validation_alias="NATS_URL")
     """`nats://user:password@host:port`, with the service's own bus user."""
