@@ -34,9 +34,8 @@ def create_app(settings: Settings) -> Service:
         ModelMisconfigured: the executor's model cannot be opened.
     """
     bus = Bus(settings, "sandbox-runner")
-    state_dir = settings.state_dir / "sandbox-runner"
-    provider = BubblewrapProvider(state_dir, snapshot_ttl=settings.snapshot_ttl)
-    bundles = BundlesOnDisk(bus.objects, state_dir)
+    provider = BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
+    bundles = BundlesOnDisk(bus.objects, settings.state_dir)
     run = CarryOutRun(
         provider=provider,
         bundles=bundles,
