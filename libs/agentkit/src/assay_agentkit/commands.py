@@ -42,6 +42,9 @@ _OUTPUT_FLAG: Final = re.compile(
 _OUTPUT_NAME: Final = re.compile(
     r"out|result|report|summary|dest|target|convert|clean|final|chart|plot|render", re.IGNORECASE
 )
+_PRODUCTS: Final = frozenset({"html", "htm", "md"})
+"""Kinds of text files that a command with another kind of input usually makes."""
+_FIXED_NAME: Final = re.compile(r"template|style|theme|config|schema|base|header", re.IGNORECASE)
 SKILL_FOLDERS: Final = frozenset({"scripts", "references", "assets", "templates", "resources"})
 _PLACEHOLDER: Final = re.compile(
     r"^(?:<([^<>]+)>|\{\{?\s*([A-Za-z][\w -]*)\s*\}?\}|\$\{?([A-Z][A-Z_]*)\}?|((?:[A-Z]+_)*"
@@ -134,7 +137,7 @@ class _Reader:
         self._skill_files = skill_files
         self._samples = samples
         self._next: WordKind | None = None
-        self._inputs = 0
+        self._inputs: list[str] = []
         self._last = ""
 
     def read(self, piece: str) -> Sequence[Word]:
@@ -154,7 +157,7 @@ class _Reader:
             # What goes to a file of its own from standard error is nobody's result.
             self._next = "literal" if self._last == "2" else "output"
         if re.search(r"[|;]|&&", piece):
-            self._inputs = 0
+            self._inputs = []
 
     def _classify(self, piece: str) -> Word:
         self._last = piece
@@ -178,15 +181,21 @@ class _Reader:
         return self._file(piece, name.removeprefix("./"), expected)
 
     def _file(self, piece: str, name: str, expected: WordKind | None) -> Word:
+        if expected == "output" or self._is_product(name):
+            return Word(piece, "output", name)
+        self._inputs.append(name)
+        return Word(piece, "input", name)
+
+    def _is_product(self, name: str) -> bool:
+        """Whether a file named without a flag, behind an input, is what the command makes."""
+        if not self._inputs or name in self._samples:
+            return False
         stem = posixpath.splitext(posixpath.basename(name))[0]
-        is_output = expected == "output" or (
-            name not in self._samples
-            and self._inputs > 0
-            and (bool(_OUTPUT_NAME.search(stem)) or not is_text_file(name))
-        )
-        if not is_output:
-            self._inputs += 1
-        return Word(piece, "output" if is_output else "input", name)
+        if _OUTPUT_NAME.search(stem) or not is_text_file(name):
+            return True
+        kind = extension(name)
+        is_new = all(extension(given) != kind for given in self._inputs)
+        return kind in _PRODUCTS and is_new and not _FIXED_NAME.search(stem)
 
     def _own_file(self, path: str) -> str | None:
         """The path inside the skill, empty for the skill's folder itself, None if not its own."""

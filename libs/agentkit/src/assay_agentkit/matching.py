@@ -43,8 +43,8 @@ STOP_WORDS: Final = frozenset(
 class Overlap:
     """How much of a text is taken over from a source."""
 
-    longest_run: int
-    """Most words in a row that both have."""
+    longest_run: float
+    """Most words in a row that both have; a pair of signs counts as half a word."""
     shared_trigrams: float
     """Share, 0 to 1, of the text's word triples that the source has too."""
 
@@ -122,14 +122,15 @@ def overlap(text: str, source: str) -> Overlap:
     )
 
 
-def _longest_common_run(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    longest = 0
-    previous = [0] * (len(theirs) + 1)
+def _longest_common_run(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    longest = 0.0
+    previous = [0.0] * (len(theirs) + 1)
     for word in ours:
-        current = [0] * (len(theirs) + 1)
+        weight = 0.5 if _CJK.fullmatch(word) else 1.0
+        current = [0.0] * (len(theirs) + 1)
         for index, other in enumerate(theirs):
             if word == other:
-                current[index + 1] = previous[index] + 1
+                current[index + 1] = previous[index] + weight
         longest = max(longest, *current)
         previous = current
     return longest

@@ -84,7 +84,7 @@ def _task_problems(task: PlannedTask, secret: Secret) -> Iterator[str]:
     if _parrots(copied):
         yield (
             "the prompt repeats the skill's description almost word for word "
-            f"({copied.longest_run} words in a row); say it in other words"
+            f"({copied.longest_run:g} words in a row); say it in other words"
         )
     seen: set[str] = set()
     for file in task.files:

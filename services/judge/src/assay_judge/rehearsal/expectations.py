@@ -14,6 +14,9 @@ _PRINTING: Final = re.compile(
     r"\bprint\b|\bprintf\b|\becho\b|stdout|console\.(?:log|info|table)|\bputs\b|\bcat\b|logging\."
     r"|\.echo\(|\bhelp="
 )
+_COMPLAINING: Final = re.compile(
+    r"print\([^\n]*file\s*=\s*sys\.stderr[^\n]*|console\.error[^\n]*|echo[^\n]*>&2[^\n]*"
+)
 _RESULTS: Final = ("result", "outcome", "finding", "answer", "overview")
 _MOST_EXPECTED: Final = 4
 _LABEL: Final = re.compile(r"^\s*[-*#]*\s*([A-Za-z][\w ]{1,40}?)\s*[:=]\s*\S")
@@ -22,8 +25,9 @@ _VARIES: Final = re.compile(r"\.\.\.|…|\d{4}-\d\d-\d\d|\d\d:\d\d|[<>{}]|\b\d+(
 
 def is_silent(command: KnownCommand, script: str) -> bool:
     """Whether a command makes no file and, as far as its script shows, prints nothing."""
-    changes_in_place = bool(command.shape.inputs) and not command.shape.outputs
-    return changes_in_place and bool(script.strip()) and not _PRINTING.search(script)
+    makes_no_file = bool(command.shape.inputs) and not command.shape.outputs
+    shown = _COMPLAINING.sub("", script)
+    return makes_no_file and bool(script.strip()) and not _PRINTING.search(shown)
 
 
 def result_name(command: KnownCommand, variant: int) -> str:

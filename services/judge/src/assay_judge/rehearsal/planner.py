@@ -153,7 +153,7 @@ def _command_tasks(command: KnownCommand, skill: _Skill, variant: int) -> Iterat
     ]
     silent = is_silent(command, skill.script_of(command))
     result = None if silent else result_name(command, variant)
-    ending = f"Save the result in `{result}`." if result else "Change it right where it is."
+    ending = f"Save the result in `{result}`." if result else "Leave it where it is."
     checks = checks_for(
         command.documented,
         result=result,

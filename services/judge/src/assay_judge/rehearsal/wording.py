@@ -55,7 +55,7 @@ def section_aims(document: SkillDocument, secret: Secret) -> Iterator[str]:
     """Ways to ask for what the instructions cover, where there is no command to go by."""
     headings = re.findall(r"^#{1,6}\s+(.+)$", document.prose, flags=re.MULTILINE)
     seen: set[str] = set()
-    for source in (*headings, *_sentences(document.prose), document.title, "what fits this need"):
+    for source in (*_sentences(document.prose), *headings, document.title, "what fits this need"):
         aim = _as_aim(source)
         if aim not in seen and content_words(aim) and not leaks(aim, secret):
             seen.add(aim)
@@ -103,10 +103,11 @@ def _orders(topics: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _as_aim(source: str) -> str:
     text = source.split("\n\n", maxsplit=1)[0]
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\([^)]*\)|`[^`]*`|https?://\S+", " ", text)
     text = re.sub(r"[*_#|>]+", " ", FILE_NAME.sub("it", text))
     first = re.split(r"(?<=[.!?。！？])\s", " ".join(text.split()))[0]
-    first = _RUN_THIS_TO.sub("", _LEAD_IN.sub("", first.strip(" -:–—"))).strip(" .:;,!?-–—")
+    first = _RUN_THIS_TO.sub("", _LEAD_IN.sub("", first.strip(" -:–—"))).strip(" .:;,!?-–—：。；，")
     return (
         first[:1].lower() + first[1:_LONGEST_AIM] if first[:2].istitle() else first[:_LONGEST_AIM]
     )
