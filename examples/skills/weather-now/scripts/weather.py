@@ -9,7 +9,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-SERVICE = "https://wttr.in"
+SERVICE = "https://weather.example"
 TIMEOUT_S = 5
 NORMALS = Path(__file__).parent.parent / "assets" / "normals.json"
 

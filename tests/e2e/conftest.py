@@ -1,0 +1,160 @@
+"""One real stack for all of these tests, driven as its users drive it."""
+
+import asyncio
+import io
+import shutil
+import tempfile
+import zipfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+import nats
+import pytest
+import pytest_asyncio
+from nats.aio.msg import Msg
+
+from assay_cli.embedded.stack import Stack
+from assay_contracts.reports import Report
+from assay_contracts.rpc import SkillStatusView
+from assay_contracts.validations import ValidationCompleted
+
+EXAMPLES = Path(__file__).parents[2] / "examples/skills"
+PATIENCE_S = 90.0
+
+
+class Admin:
+    """An admin at the REST API, and an outside system that hears every completion."""
+
+    def __init__(self, stack: Stack, http: httpx.AsyncClient) -> None:
+        self.stack = stack
+        self.http = http
+        self.completed: list[ValidationCompleted] = []
+
+    async def hear(self, message: Msg) -> None:
+        self.completed.append(ValidationCompleted.model_validate_json(message.data))
+
+    async def upload(self, content: bytes, filename: str = "skill.zip") -> httpx.Response:
+        return await self.http.post(
+            "/api/admin/skills/upload", files={"file": (filename, content, "application/zip")}
+        )
+
+    async def submit(self, content: bytes) -> UUID:
+        answer = await self.upload(content)
+        assert answer.status_code == 200, answer.text
+        return UUID(answer.json()["skill_id"])
+
+    async def status(self, skill_id: UUID) -> SkillStatusView:
+        answer = await self.http.get(f"/api/admin/skills/{skill_id}/validation-status")
+        assert answer.status_code == 200, answer.text
+        return SkillStatusView.model_validate_json(answer.content)
+
+    async def until(
+        self, skill_id: UUID, reached: Callable[[SkillStatusView], bool]
+    ) -> SkillStatusView:
+        """Ask until it is so; a service that is being brought back answers 503 meanwhile."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    status = await self.status(skill_id)
+                    if reached(status):
+                        return status
+                except (httpx.TransportError, AssertionError):
+                    pass
+                await asyncio.sleep(0.02)
+
+    async def ended(self, skill_id: UUID) -> SkillStatusView:
+        return await self.until(skill_id, lambda status: status.step == "done")
+
+    async def report(self, skill_id: UUID) -> Report:
+        answer = await self.http.get(f"/api/admin/skills/{skill_id}/report")
+        assert answer.status_code == 200, answer.text
+        return Report.model_validate_json(answer.content)
+
+    async def markdown(self, skill_id: UUID) -> str:
+        answer = await self.http.get(
+            f"/api/admin/skills/{skill_id}/report", headers={"Accept": "text/markdown"}
+        )
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    async def completions(self, skill_id: UUID) -> list[ValidationCompleted]:
+        """What was said about this skill, once anything was."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not any(heard.skill_id == skill_id for heard in self.completed):
+                await asyncio.sleep(0.02)
+        return [heard for heard in self.completed if heard.skill_id == skill_id]
+
+
+def zipped(folder: Path) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder.parent))
+    return buffer.getvalue()
+
+
+def slow_skill(name: str, seconds: float) -> bytes:
+    """A skill that counts lines, taking its time about it."""
+    text = f"""---
+name: {name}
+description: Counts the lines and words of a plain text file and writes the counts as JSON.
+---
+
+# Counting
+
+Count the lines and words of a text file:
+
+```bash
+python3 scripts/count.py notes.txt --output counts.json
+```
+"""
+    script = f"""import json, pathlib, sys, time
+time.sleep({seconds})
+text = pathlib.Path(sys.argv[1]).read_text()
+counts = {{"lines": len(text.splitlines()), "words": len(text.split())}}
+pathlib.Path(sys.argv[3]).write_text(json.dumps(counts))
+print(json.dumps(counts))
+"""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(f"{name}/SKILL.md", text)
+        archive.writestr(f"{name}/scripts/count.py", script)
+    return buffer.getvalue()
+
+
+@asynccontextmanager
+async def admin_of(stack: Stack) -> AsyncIterator[Admin]:
+    headers = {"Authorization": f"Bearer {stack.admin_token}"}
+    outside = await nats.connect(stack.observer_url, max_reconnect_attempts=-1)
+    async with httpx.AsyncClient(base_url=stack.url, headers=headers, timeout=60) as http:
+        admin = Admin(stack, http)
+        await outside.subscribe("validation.completed", cb=admin.hear)
+        await outside.flush()
+        try:
+            yield admin
+        finally:
+            await outside.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def admin() -> AsyncIterator[Admin]:
+    data = Path(tempfile.mkdtemp(prefix="assay-e2e-"))
+    try:
+        async with Stack(data) as stack, admin_of(stack) as admin:
+            yield admin
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture
+def make_slow_skill() -> Callable[[str, float], bytes]:
+    return slow_skill
+
+
+@pytest.fixture
+def example() -> Callable[[str], bytes]:
+    return lambda name: zipped(EXAMPLES / name)

@@ -1,0 +1,200 @@
+"""Kill a process with work in hand: the validation ends once, and nothing is left."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import httpx
+import nats
+import pytest
+
+from assay_contracts.topology import ServiceName
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Admin
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
+MakeSkill = Callable[[str, float], bytes]
+
+
+async def brought_back(admin: "Admin", process: str, old: int) -> None:
+    async with asyncio.timeout(60):
+        while admin.stack.pid(process) == old:
+            await asyncio.sleep(0.05)
+
+
+async def ready(admin: "Admin", service: ServiceName) -> None:
+    async with asyncio.timeout(60), httpx.AsyncClient() as http:
+        while True:
+            try:
+                answer = await http.get(f"{admin.stack.health_url(service)}/readyz")
+                if answer.status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(0.05)
+
+
+async def kill(admin: "Admin", process: str) -> None:
+    pid = admin.stack.pid(process)
+    os.kill(pid, signal.SIGKILL)
+    await brought_back(admin, process, pid)
+
+
+def sandboxes(admin: "Admin") -> list[Path]:
+    """Folders of sandboxes, living or left behind."""
+    folder = admin.stack.data.state("sandbox-runner") / "sandboxes"
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def processes_of(sandbox: Path) -> list[Path]:
+    """Of a sandbox's own processes, those that live."""
+    record = json.loads((sandbox / "record").read_text())
+    return [path for pid, _ in record["processes"] if (path := Path(f"/proc/{pid}")).exists()]
+
+
+async def nothing_left(admin: "Admin") -> None:
+    async with asyncio.timeout(90):
+        while sandboxes(admin):
+            await asyncio.sleep(0.1)
+
+
+async def passes_once(admin: "Admin", skill_id: UUID) -> None:
+    status = await admin.ended(skill_id)
+    assert status.verdict == "passed", status.reason
+    completions = await admin.completions(skill_id)
+    assert len({completed.message_id for completed in completions}) == 1
+    await nothing_left(admin)
+
+
+async def test_the_runner_dies_with_a_sandbox_in_hand(
+    admin: "Admin", make_slow_skill: MakeSkill
+) -> None:
+    skill_id = await admin.submit(make_slow_skill("kill-runner", 1.0))
+    await admin.until(skill_id, lambda s: s.step == "online_run" and s.tasks_done >= 1)
+    (sandbox,) = sandboxes(admin)
+    processes = processes_of(sandbox)
+    assert processes
+    await kill(admin, "sandbox-runner")
+    await passes_once(admin, skill_id)
+    assert not any(process.exists() for process in processes)
+
+
+async def test_the_judge_dies_with_a_plan_in_hand(
+    admin: "Admin", make_slow_skill: MakeSkill
+) -> None:
+    # Stopped first, so that it is sure to have taken the work and not to have finished it.
+    judge = admin.stack.pid("judge")
+    os.kill(judge, signal.SIGSTOP)
+    skill_id = await admin.submit(make_slow_skill("kill-judge", 0.0))
+    await admin.until(skill_id, lambda s: s.step == "planning")
+    os.kill(judge, signal.SIGKILL)
+    await brought_back(admin, "judge", judge)
+    await passes_once(admin, skill_id)
+
+
+async def test_the_scorer_dies_in_the_middle_of_a_run(
+    admin: "Admin", make_slow_skill: MakeSkill
+) -> None:
+    skill_id = await admin.submit(make_slow_skill("kill-scorer", 1.0))
+    await admin.until(skill_id, lambda s: s.step == "online_run" and s.tasks_done >= 1)
+    await kill(admin, "scorer")
+    await passes_once(admin, skill_id)
+
+
+async def test_the_scorer_dies_with_a_result_in_hand(
+    admin: "Admin", make_slow_skill: MakeSkill
+) -> None:
+    skill_id = await admin.submit(make_slow_skill("kill-scorer-again", 0.5))
+    await admin.until(skill_id, lambda s: s.step == "online_run" and s.tasks_done >= 2)
+    scorer = admin.stack.pid("scorer")
+    os.kill(scorer, signal.SIGSTOP)
+    # The third task ends meanwhile, and its result reaches a scorer that cannot take it in.
+    await asyncio.to_thread(_run_ended, admin)
+    os.kill(scorer, signal.SIGKILL)
+    await brought_back(admin, "scorer", scorer)
+    await passes_once(admin, skill_id)
+
+
+def _run_ended(admin: "Admin") -> None:
+    deadline = time.monotonic() + 60
+    while sandboxes(admin):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+async def test_the_gateway_dies_while_somebody_watches(
+    admin: "Admin", make_slow_skill: MakeSkill
+) -> None:
+    skill_id = await admin.submit(make_slow_skill("kill-gateway", 0.5))
+    watching = f"/api/admin/skills/{skill_id}/events"
+    async with admin.http.stream("GET", watching) as stream:
+        lines = stream.aiter_lines()
+        await anext(lines)
+        await kill(admin, "gateway")
+        with suppress(httpx.TransportError):
+            async for _ in lines:
+                pass
+    await passes_once(admin, skill_id)
+
+
+async def test_ingest_dies_with_an_upload_in_hand(
+    admin: "Admin", make_slow_skill: MakeSkill
+) -> None:
+    beside = await admin.submit(make_slow_skill("beside-ingest", 0.5))
+    content = make_slow_skill("kill-ingest", 0.0)
+    ingest = admin.stack.pid("ingest")
+    os.kill(ingest, signal.SIGSTOP)
+    upload = asyncio.create_task(admin.upload(content))
+    await uploaded(admin)
+    os.kill(ingest, signal.SIGKILL)
+    await brought_back(admin, "ingest", ingest)
+    refused = await upload
+    assert refused.status_code == 503
+    assert refused.json()["code"] == "SERVICE_UNAVAILABLE"
+    await ready(admin, "ingest")
+    skill_id = await admin.submit(content)
+    await passes_once(admin, skill_id)
+    await passes_once(admin, beside)
+
+
+async def uploaded(admin: "Admin") -> None:
+    """Until the gateway has put an upload into the object store."""
+    client = await nats.connect(admin.stack.bus_url("scorer"), inbox_prefix="_IN.scorer")
+    try:
+        async with asyncio.timeout(30):
+            while (await client.jetstream().stream_info("OBJ_uploads")).state.messages == 0:
+                await asyncio.sleep(0.02)
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize("server", ["nats", "postgres"])
+async def test_a_server_dies_in_the_middle_of_a_run(
+    admin: "Admin", make_slow_skill: MakeSkill, server: str
+) -> None:
+    skill_id = await admin.submit(make_slow_skill(f"kill-{server}", 1.0))
+    await admin.until(skill_id, lambda s: s.step == "online_run" and s.tasks_done >= 1)
+    await kill(admin, server)
+    await passes_once(admin, skill_id)
+
+
+async def test_a_stopped_scorer_is_said_so(admin: "Admin") -> None:
+    scorer = admin.stack.pid("scorer")
+    os.kill(scorer, signal.SIGSTOP)
+    try:
+        answer = await admin.http.get("/api/admin/skills")
+        assert answer.status_code == 503
+        assert answer.json()["code"] == "SERVICE_UNAVAILABLE"
+        assert "scorer" in answer.json()["message"]
+        assert int(answer.headers["Retry-After"]) > 0
+    finally:
+        os.kill(scorer, signal.SIGCONT)
+    await ready(admin, "scorer")
