@@ -82,6 +82,6 @@ $(READY): requirements.lock $(addsuffix /pyproject.toml,$(PACKAGES))
 	echo "Setting up .venv …"; \
 	[ -x $(BIN)/python ] || "$$uv" venv --quiet --python "$$python" .venv; \
 	export VIRTUAL_ENV=$(CURDIR)/.venv; \
-	"$$uv" pip sync --quiet --require-hashes --compile-bytecode requirements.lock; \
+	"$$uv" pip sync --quiet --require-hashes --only-binary :all: --compile-bytecode requirements.lock; \
 	"$$uv" pip install --quiet --no-deps $(addprefix --editable ,$(PACKAGES)); \
 	touch $@
