@@ -76,7 +76,9 @@ def test_a_print_is_kept_where_the_task_wants_it() -> None:
         skill_root=ROOT,
         skill_files=FILES,
     )
-    assert command.startswith(f"{{ python {ROOT}/scripts/stats.py a.csv\n}} > s.txt;")
+    assert command == (
+        f"{{ python {ROOT}/scripts/stats.py a.csv; }} > s.txt; status=$?; cat s.txt; exit $status"
+    )
 
 
 def test_without_commands_what_is_there_is_looked_at() -> None:

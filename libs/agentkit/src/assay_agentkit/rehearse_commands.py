@@ -239,4 +239,6 @@ def _kept_in_file(command: str, shape: CommandShape, outputs: Sequence[str]) -> 
 
 def _printed_to(command: str, path: str) -> str:
     target = shlex.quote(path)
-    return f"{{ {command}\n}} > {target}; status=$?; cat {target}; exit $status"
+    # A semicolon reads better, but some commands end only at a line break.
+    end = "\n" if "\n" in command or "#" in command or command.endswith((";", "&")) else "; "
+    return f"{{ {command}{end}}} > {target}; status=$?; cat {target}; exit $status"

@@ -22,8 +22,8 @@ from assay_judge.domain.material import unfenced
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
 
 _LONGEST_QUOTE: Final = 300
-_MOST_QUOTES: Final = 6
-_HOW: Final = "Judged by exit codes, outputs and checks; no language model took part."
+_MOST_QUOTES: Final = 4
+_LONGEST_CAUSE: Final = 200
 
 
 def grade_policy(turn: Turn) -> Reply:
@@ -32,7 +32,7 @@ def grade_policy(turn: Turn) -> Reply:
     grade, reason = _grade(material)
     draft = {
         "evidence": [{"quote": quote} for quote in _quotes(material)],
-        "reasons": f"{reason} {_HOW}",
+        "reasons": reason,
         "grade": grade,
     }
     return Reply(calls=(ToolUse(GradeDraft.__name__, draft),))
@@ -50,10 +50,12 @@ def _grade(material: dict[str, Any]) -> tuple[int, str]:
     if not runs and not material["files_made"]:
         return 1, "No command was run and no file was made."
     if runs and runs[-1] in failed:
-        code = runs[-1]["exit_code"]
+        ended = f"The last command ended with exit code {runs[-1]['exit_code']}"
+        cause = _last_line(runs[-1]["output"])[:_LONGEST_CAUSE]
+        said = f" It said: “{cause}”." if cause else ""
         if checks and len(missed) == len(checks):
-            return 1, f"The last command ended with exit code {code} and every check failed."
-        return 2, f"The last command ended with exit code {code}."
+            return 1, f"{ended} and every check failed.{said}"
+        return 2, f"{ended}.{said}"
     if material["bounds_hit"]:
         return 2, f"The agent was stopped by a bound ({', '.join(material['bounds_hit'])})."
     if len(missed) * 2 > len(checks):
@@ -72,26 +74,26 @@ def _count(missed: Sequence[object], checks: Sequence[object]) -> str:
 
 
 def _quotes(material: dict[str, Any]) -> list[str]:
-    """Failed checks and failed commands first, then what the last command showed."""
+    """Failed checks and failed commands first, then the last command and what it showed."""
     checks = sorted(material["checks"], key=lambda check: bool(check["passed"]))
     runs = [step for step in material["steps"] if step["exit_code"] is not None]
     failed = [step for step in runs if step["exit_code"] != 0]
-    texts = [
+    telling = [
         *(check["detail"] for check in checks if not check["passed"]),
         *(_last_line(step["output"]) for step in failed),
         *(_last_line(step["output"]) for step in runs[-1:]),
-        *(check["detail"] for check in checks),
         *(_command_of(step) for step in runs[-1:]),
-        material["answer"],
-        *(step["arguments"] for step in material["steps"]),
-        *material["files_made"],
+        *(check["detail"] for check in checks),
     ]
-    if not any(len(text.strip()) >= SHORTEST_QUOTE for text in texts):
-        # Nothing was done or said: all there is to show is what was asked.
-        texts = [material["task"]["prompt"]]
+    # Where nothing was done, all there is to show is what was said, or else what was asked.
+    rest = [material["answer"], *material["files_made"], material["task"]["prompt"]]
+    return _usable(telling)[:_MOST_QUOTES] or _usable(rest)[:1]
+
+
+def _usable(texts: Sequence[str]) -> list[str]:
     cut = (" ".join(text.split())[:_LONGEST_QUOTE].strip() for text in texts)
     usable = dict.fromkeys(quote for quote in cut if len(quote) >= SHORTEST_QUOTE)
-    return list(usable)[:_MOST_QUOTES]
+    return list(usable)
 
 
 def _last_line(output: str) -> str:

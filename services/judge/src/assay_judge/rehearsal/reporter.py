@@ -20,7 +20,7 @@ def _prose(report: dict[str, Any]) -> dict[str, Any]:
     rehearsed = all(use["model"].startswith(REHEARSAL_PROVIDER) for use in report["models"])
     caveat = " No language model took part: what the skill documents was tried as it stands."
     return {
-        "summary": f"{report['verdict'].capitalize()}: {report['reason'].rstrip('.')[:300]}."
+        "summary": f"{report['verdict'].capitalize()}. {report['reason'].rstrip('.')[:300]}."
         + (caveat if rehearsed else ""),
         "strengths": _strengths(report)[:_MOST],
         "weaknesses": _weaknesses(report)[:_MOST],
