@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from assay_contracts.runs import NetworkMode, Package
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider, Probe
+from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider, Probe, layout
 from assay_sandbox_runner.conformance import LIMITS, Kit, python
 from assay_sandbox_runner.ports import FileError, NotOffline, Sandbox, SandboxUnavailable
 
@@ -42,6 +42,19 @@ def processes_with(marker: str) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def children_of(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in listed.split()]
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def left_in(state: Path) -> list[str]:
@@ -200,6 +213,16 @@ async def test_a_command_cannot_have_more_memory_than_it_may(any_cell: Sandbox) 
     assert (await any_cell.execute("echo alive")).stdout == "alive\n"
 
 
+async def test_processes_together_cannot_have_more_memory_than_they_may(cell: Sandbox) -> None:
+    if "of all processes together" not in cell.proof().proof:
+        pytest.skip("this user may not make control groups")
+    share = LIMITS.memory_bytes // 3
+    hogs = " & ".join([f"python3 -c 'import time; x = b\"x\" * {share}; time.sleep(2)'"] * 4)
+    result = await cell.execute(f"{hogs} & wait; wait -n; echo survived")
+    assert "Killed" in result.stderr
+    assert (await cell.execute("echo alive")).stdout == "alive\n"
+
+
 async def test_a_file_cannot_be_larger_than_it_may(cell: Sandbox) -> None:
     result = await cell.execute(f"head -c {LIMITS.file_bytes + 1} /dev/zero > /home/agent/large")
     assert result.exit_code != 0
@@ -251,6 +274,19 @@ async def test_a_command_that_cannot_be_started_fails_by_itself(cell: Sandbox) -
 async def test_both_names_of_python_work(cell: Sandbox) -> None:
     result = await cell.execute("python -c 'print(1)' && python3 -c 'print(2)'")
     assert result.stdout == "1\n2\n"
+
+
+async def test_a_machine_without_python_of_its_own_shares_the_runners(
+    bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    shared = layout.Interpreter(path, sys.base_prefix)
+    monkeypatch.setattr(layout, "interpreter", lambda: shared)
+    async with bubblewrap.open() as sandbox:
+        result = await sandbox.execute("python3 -c 'import sys; print(sys.base_prefix)'")
+        assert result.stdout == f"{sys.base_prefix}\n"
+        assert (await sandbox.execute(f"touch {sys.base_prefix}/new")).exit_code != 0
+        assert await sandbox.packages()
 
 
 TREE = """
@@ -465,8 +501,9 @@ async def test_a_sandbox_ended_from_outside_is_lost_at_once(bubblewrap: Kit) -> 
         mark = f"{os.getpid()}0004"
         task = asyncio.create_task(sandbox.execute(f"sleep {mark} || true"))
         await until(lambda: bool(processes_with(f"sleep\0{mark}")))
-        (child,) = processes_with("--setenv\0PATH\0/home/agent")[:1]
-        os.kill(child, signal.SIGKILL)
+        newest = children_of(os.getpid())[-1]
+        assert command_of(newest) == "bwrap"
+        os.kill(newest, signal.SIGKILL)
         with pytest.raises(SandboxUnavailable):
             await task
         with pytest.raises(SandboxUnavailable):
@@ -482,6 +519,7 @@ async def test_being_cancelled_at_any_moment_leaves_nothing(
         async with bubblewrap.open() as sandbox:
             await sandbox.execute(f"sleep {mark} & sleep {mark}")
 
+    held = open_descriptors()
     for step in range(24):
         task = asyncio.create_task(use())
         await asyncio.wait([task], timeout=step * 0.008)
@@ -490,6 +528,7 @@ async def test_being_cancelled_at_any_moment_leaves_nothing(
             await task
     assert processes_with(f"sleep\0{mark}") == []
     assert left_in(tmp_path / "state") == []
+    assert open_descriptors() == held
 
 
 HOLDER = """

@@ -162,4 +162,7 @@ class SandboxProvider(Protocol):
 
         Returns:
             The ids of the sandboxes and the names of the snapshots that were removed.
+
+        Raises:
+            SandboxUnavailable: something cannot be removed; says what, and removes the rest.
         """

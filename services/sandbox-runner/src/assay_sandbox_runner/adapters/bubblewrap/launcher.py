@@ -71,13 +71,8 @@ def _check(result: int, what: str) -> int:
     return result
 
 
-def _unshare(flags: int) -> None:
-    _check(
-        _libc.unshare(flags),
-        "cannot make namespaces; allow unprivileged user namespaces on this machine "
-        "(sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces>0, "
-        "kernel.apparmor_restrict_unprivileged_userns=0)",
-    )
+def _unshare(flags: int, advice: str) -> None:
+    _check(_libc.unshare(flags), f"cannot make namespaces ({advice})")
 
 
 def _mount(source: str, target: str, kind: str | None, flags: int) -> None:
@@ -97,7 +92,11 @@ def _write(path: str, text: str) -> None:
 
 def _unshare_user(also: int) -> None:
     uid, gid = os.geteuid(), os.getegid()
-    _unshare(_CLONE_NEWUSER | also)
+    _unshare(
+        _CLONE_NEWUSER | also,
+        "allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1, "
+        "user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns=0",
+    )
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{uid} {uid} 1")
     _write("/proc/self/gid_map", f"{gid} {gid} 1")
@@ -256,7 +255,7 @@ def main() -> None:
         _unshare_user(_CLONE_NEWNS | network)
         _stage(spec["stage"])
     else:
-        _unshare(_CLONE_NEWNS)
+        _unshare(_CLONE_NEWNS, "run as an ordinary user, or give root CAP_SYS_ADMIN")
         _stage(spec["stage"])
         _become(spec["uid"])
         if spec["blocked"]:

@@ -12,7 +12,7 @@ import os
 import select
 import socket
 import struct
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -116,11 +116,14 @@ class KernelCounters:
 class NameServer:
     """Answers every question with "no such name" and enters it in the ledger."""
 
-    def __init__(self, descriptor: int, ledger: CallLedger, watch: "DestinationWatch") -> None:
+    def __init__(
+        self, descriptor: int, ledger: CallLedger, asking: Callable[[int], int | None]
+    ) -> None:
+        """Serve on a bound socket; `asking` tells the number of the command by its port."""
         self._socket = socket.socket(fileno=descriptor)
         self._socket.setblocking(False)
         self._ledger = ledger
-        self._watch = watch
+        self._asking = asking
         asyncio.get_running_loop().add_reader(self._socket, self.serve)
 
     def serve(self) -> None:
@@ -136,7 +139,7 @@ class NameServer:
             return
         name, kind, end = parsed
         if not is_own_name(name):
-            self._ledger.lookup(name, kind, self._watch.last_resolver)
+            self._ledger.lookup(name, kind, self._asking(asker[1]))
         no_such_name = question[:2] + b"\x81\x83" + question[4:6] + bytes(6) + question[12:end]
         self._socket.sendto(no_such_name, asker)
 
@@ -183,9 +186,21 @@ class DestinationWatch:
         self._poll = select.poll()
         self._poll.register(listener, select.POLLIN)
         self._arm = os.uname().machine == "aarch64"
-        self.last_resolver: int | None = None
-        """Number of the command that last turned to the name server."""
+        self._resolving: deque[tuple[int, int | None]] = deque(maxlen=64)
+        """Who lately turned to the name server: process, number of its command."""
         asyncio.get_running_loop().add_reader(listener, self._hear)
+
+    def asking(self, port: int) -> int | None:
+        """The number of the command that asks the name server from a port.
+
+        Whoever asks is waiting for the answer, so it can still be found by its open socket.
+        """
+        recent = list(reversed(self._resolving))
+        for process, number in recent:
+            with suppress(OSError):
+                if _has_datagram_port(process, port):
+                    return number
+        return recent[0][1] if recent else None
 
     def _hear(self) -> None:
         if any(events & select.POLLHUP for _, events in self._poll.poll(0)):
@@ -220,7 +235,7 @@ class DestinationWatch:
             host, port = place
             if host.is_loopback or host.is_unspecified:
                 if port == _DNS_PORT:
-                    self.last_resolver = number
+                    self._resolving.append((process, number))
                 continue
             text = f"[{host}]:{port}" if host.version == 6 else f"{host}:{port}"  # noqa: PLR2004
             self._ledger.address(text, number)
@@ -252,6 +267,19 @@ class DestinationWatch:
     def close(self) -> None:
         asyncio.get_running_loop().remove_reader(self._listener)
         os.close(self._listener)
+
+
+def _has_datagram_port(process: int, port: int) -> bool:
+    """Whether a process has a datagram socket open that is bound to a local port."""
+    for table in ("udp", "udp6"):
+        with suppress(FileNotFoundError), open(f"/proc/{process}/net/{table}") as sockets:  # noqa: PTH123
+            for line in sockets.readlines()[1:]:
+                fields = line.split()
+                if int(fields[1].rpartition(":")[2], 16) == port:
+                    name, folder = f"socket:[{fields[9]}]", f"/proc/{process}/fd"
+                    if name in (os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)):  # noqa: PTH115, PTH208
+                        return True
+    return False
 
 
 def parse_address(
@@ -288,7 +316,7 @@ class NetworkWatch:
         self._counters = KernelCounters(counters)
         self.ledger = CallLedger(self._counters.unroutable)
         self._destinations = DestinationWatch(listener, self.ledger)
-        self._names = NameServer(name_server, self.ledger, self._destinations)
+        self._names = NameServer(name_server, self.ledger, self._destinations.asking)
 
     def calls(self) -> list[ObservedCall]:
         """What was attempted so far, questions just sent included."""

@@ -5,13 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter, ValidationError
-
-from assay_contracts.runs import Ecosystem, Package
+from assay_contracts.runs import Package
 from assay_sandbox_runner.ports import SandboxUnavailable
 
 _DPKG: Final = Path("/var/lib/dpkg/status")
-_INVENTORY: Final = TypeAdapter(list[tuple[Ecosystem, str, str]])
 
 
 def parse_inventory(raw: bytes) -> set[Package]:
@@ -21,10 +18,12 @@ def parse_inventory(raw: bytes) -> set[Package]:
         SandboxUnavailable: it did not list any.
     """
     try:
-        listed = _INVENTORY.validate_python([tuple(entry) for entry in json.loads(raw)])
-    except (ValueError, TypeError, ValidationError) as error:
+        return {
+            Package(ecosystem=ecosystem, name=name, version=version)
+            for ecosystem, name, version in json.loads(raw)
+        }
+    except (ValueError, TypeError) as error:
         raise SandboxUnavailable(f"cannot list the installed packages: {error}") from error
-    return {Package(ecosystem=kind, name=name, version=version) for kind, name, version in listed}
 
 
 @cache

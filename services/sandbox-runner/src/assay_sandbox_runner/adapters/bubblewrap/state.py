@@ -86,8 +86,12 @@ class SandboxFolder:
 
     async def remove(self) -> None:
         """Remove the folder and let go of it."""
-        await asyncio.to_thread(remove_tree, self.path)
-        os.close(self._lock)
+        try:
+            # What cannot be removed now, the next sweep tries again.
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, self.path)
+        finally:
+            os.close(self._lock)
 
 
 def start_time(pid: int) -> int | None:
@@ -100,17 +104,26 @@ def start_time(pid: int) -> int | None:
 
 
 def sweep_sandboxes(sandboxes: Path) -> list[str]:
-    """End and remove the sandboxes whose owners are dead; return their ids."""
-    removed = []
+    """End and remove the sandboxes whose owners are dead; return their ids.
+
+    Raises:
+        SandboxUnavailable: some cannot be removed; the others are.
+    """
+    removed, stuck = [], []
     for path in sorted(sandboxes.iterdir()) if sandboxes.exists() else []:
         if path.name.startswith(_HALF_MADE):
             if _age_s(path) > _HALF_MADE_FOR_S:
                 remove_tree(path)
             continue
         if _is_abandoned(path):
-            _end(path)
-            remove_tree(path)
-            removed.append(path.name)
+            try:
+                _end(path)
+                remove_tree(path)
+                removed.append(path.name)
+            except OSError as error:
+                stuck.append(str(error))
+    if stuck:
+        raise SandboxUnavailable(f"cannot remove what dead runners left: {'; '.join(stuck)}")
     return removed
 
 
