@@ -147,6 +147,16 @@ async def test_what_a_provider_raises_is_a_failure_of_the_model() -> None:
     assert meter.use(role="planner", model="m", prompt_version="1").calls == 1
 
 
+async def test_a_key_that_a_provider_quotes_is_not_passed_on() -> None:
+    def refuses(_: Turn) -> Reply:
+        raise PermissionError("Incorrect API key provided: sk-proj-abcdef123456. Bearer abc.def")
+
+    with pytest.raises(AgentFailed) as failure:
+        await run_agent(agent(refuses), "go", bounds=BOUNDS)
+    assert "Incorrect API key provided: [key]" in failure.value.reason
+    assert "abc" not in failure.value.reason
+
+
 class SlowModel(RehearsalModel):
     """Answers only after a wait that no test is willing to sit out."""
 

@@ -69,6 +69,7 @@ async def test_every_task_of_a_run_is_graded_in_its_order() -> None:
     assert isinstance(result, RunGraded)
     assert [(g.task_id, g.grade) for g in result.grades] == [("t1", 5), ("t2", 1), ("t3", 5)]
     assert "NameError: boom" in [e.quote for e in result.grades[1].evidence]
+    assert "It said: “NameError: boom”" in result.grades[1].reasons
 
 
 async def test_where_little_can_be_told_little_is_said() -> None:

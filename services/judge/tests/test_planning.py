@@ -83,6 +83,18 @@ async def test_tasks_cover_the_documented_commands_and_expect_the_documented_out
     assert patterns == ['"words"', '"lines"']
 
 
+async def test_a_command_that_prints_nothing_is_not_asked_for_a_print() -> None:
+    manual = (
+        "---\nname: json-checker\ndescription: Validates JSON documents.\n---\n# Validation\n\n"
+        "Validate a JSON document:\n\n```bash\npython scripts/validate.py doc.json\n```\n"
+    )
+    script = "import json, sys\njson.load(open(sys.argv[1]))\nprint('odd', file=sys.stderr)\n"
+    result = await planned("json-checker", {"SKILL.md": manual, "scripts/validate.py": script})
+    assert result.failure is None
+    for task in result.tasks:
+        assert [check.model_dump()["path"] for check in task.checks] == [task.files[0].path]
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 async def test_as_many_as_asked_for(count: int) -> None:
     assert len((await planned("word-counter", dict(WORD_COUNTER), count=count)).tasks) == count

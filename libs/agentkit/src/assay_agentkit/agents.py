@@ -1,6 +1,7 @@
 """Building and running deep agents within bounds, with every failure of a model made explicit."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,8 @@ T = TypeVar("T", bound=BaseModel)
 
 Agent = Runnable[Any, Any]
 
+_KEY = re.compile(r"\b(?:sk|pk|key|AIza)[-_]?[\w*-]{8,}|(?<=Bearer )\S+")
+"""What looks like a key; providers quote them when they refuse one."""
 _NODES_PER_MODEL_CALL = 8
 """Graph steps that one model call with its tools and middleware can take, generously counted."""
 
@@ -91,7 +94,7 @@ class ModelErrors(AgentMiddleware[Any, Any, Any]):
 def _model_failure(error: Exception) -> AgentFailed:
     if isinstance(error, AgentFailed):
         return error
-    detail = f"{type(error).__name__}: {error}"[:600]
+    detail = _KEY.sub("[key]", f"{type(error).__name__}: {error}")[:600]
     if isinstance(error, ModelTimeoutError | TimeoutError):
         return AgentFailed("timeout", f"The model did not answer in time ({detail}).")
     return AgentFailed(
