@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import structlog
@@ -19,6 +19,7 @@ from assay_sandbox_runner.handlers import register
 from assay_sandbox_runner.ports import Limits, SandboxProvider, SandboxUnavailable
 from assay_sandbox_runner.service import CarryOutRun, CleanUp
 from assay_sandbox_runner.settings import Settings
+from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 
@@ -81,13 +82,8 @@ async def sweeping(
             await sweep()
 
     await sweep()
-    task = asyncio.create_task(again())
-    try:
+    async with background(sweeper=again()):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def _swept(what: str, remove: Callable[[], Awaitable[list[str]]]) -> None:

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.reports import ReportBucket
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_scorer.settings import Settings
+from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 from assay_servicekit.topology import apply_topology
@@ -42,13 +42,10 @@ def create_app(settings: Settings) -> Service:
     async def before() -> AsyncIterator[None]:
         await migrate(engine)
         await apply_topology(bus.jetstream())
-        tasks = [asyncio.create_task(outbox.run()), asyncio.create_task(reconciler.run())]
         try:
-            yield
+            async with background(outbox=outbox.run(), reconciler=reconciler.run()):
+                yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             await engine.dispose()
 
     return Service(bus=bus, settings=settings, before=before, checks={"database": records.ping})

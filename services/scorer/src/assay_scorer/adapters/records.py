@@ -35,6 +35,8 @@ from assay_servicekit.bus import Unavailable
 from assay_servicekit.telemetry import current_traceparent
 
 COMMAND_TIMEOUT_S = 10
+AWAY = ("08", "53", "57P")
+"""SQLSTATE classes of a server that is starting, stopping, full or out of reach."""
 ADMISSION_LOCK = 0x455A
 """Key of the advisory lock that makes admission one at a time."""
 
@@ -58,9 +60,10 @@ async def answering() -> AsyncIterator[None]:
     except (OperationalError, InterfaceError, PoolTimeout, OSError, TimeoutError) as error:
         raise Unavailable(f"the database does not answer ({type(error).__name__})") from error
     except DBAPIError as error:
-        if not error.connection_invalidated:
+        state = str(getattr(error.orig, "sqlstate", None) or "")
+        if not (error.connection_invalidated or state.startswith(AWAY)):
             raise
-        raise Unavailable("the database closed the connection") from error
+        raise Unavailable(f"the database cannot be used now ({error.orig})") from error
 
 
 class PostgresRecords:
