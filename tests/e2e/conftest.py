@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -158,3 +158,8 @@ def make_slow_skill() -> Callable[[str, float], bytes]:
 @pytest.fixture
 def example() -> Callable[[str], bytes]:
     return lambda name: zipped(EXAMPLES / name)
+
+
+@pytest.fixture
+def open_admin() -> Callable[[Stack], AbstractAsyncContextManager[Admin]]:
+    return admin_of

@@ -1,0 +1,1 @@
+"""Measurements: each prints what it saw and fails when a bar is missed."""

@@ -1,0 +1,34 @@
+"""`python -m bench [name…]`: run the named measurements, or all of them."""
+
+import asyncio
+import importlib
+import pkgutil
+import sys
+
+import bench
+from bench.report import Bench
+
+PREFIX = "bench_"
+
+
+def main() -> int:
+    every = sorted(
+        module.name.removeprefix(PREFIX)
+        for module in pkgutil.iter_modules(bench.__path__)
+        if module.name.startswith(PREFIX)
+    )
+    unknown = set(sys.argv[1:]) - set(every)
+    if unknown:
+        print(f"There is no bench {', '.join(sorted(unknown))}; there are {', '.join(every)}.")
+        return 2
+    results = Bench()
+    for name in sys.argv[1:] or every:
+        print(name)
+        asyncio.run(importlib.import_module(f"bench.{PREFIX}{name}").run(results))
+    for missed in results.missed:
+        print(f"missed: {missed}")
+    return 1 if results.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
