@@ -214,7 +214,7 @@ async def test_a_command_cannot_have_more_memory_than_it_may(any_cell: Sandbox) 
 
 
 async def test_processes_together_cannot_have_more_memory_than_they_may(cell: Sandbox) -> None:
-    if "of all processes together" not in cell.proof().proof:
+    if "for all its processes together" not in cell.proof().proof:
         pytest.skip("this user may not make control groups")
     share = LIMITS.memory_bytes // 3
     hogs = " & ".join([f"python3 -c 'import time; x = b\"x\" * {share}; time.sleep(2)'"] * 4)

@@ -1,11 +1,15 @@
 """Parts of the bubblewrap adapter that this machine may not show in a sandbox."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from assay_contracts.runs import Package
-from assay_sandbox_runner.adapters.bubblewrap.cgroup import make_memory_group
+from assay_sandbox_runner.adapters.bubblewrap.cgroup import (
+    make_memory_group,
+    remove_abandoned_groups,
+)
 from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, parse_inventory
 from assay_sandbox_runner.ports import SandboxUnavailable
 
@@ -30,6 +34,17 @@ def test_a_group_is_made_where_the_machine_has_the_first_version(tmp_path: Path)
 
 def test_no_group_is_made_where_that_is_not_allowed(tmp_path: Path) -> None:
     assert make_memory_group("one", 1000, root=tmp_path / "none") is None
+
+
+def test_a_sweep_removes_groups_that_are_old_and_empty(tmp_path: Path) -> None:
+    parent = tmp_path / "assay-sandboxes"
+    for name in ("old", "new", "in-use"):
+        (parent / name).mkdir(parents=True)
+    (parent / "in-use" / "member").touch()
+    for name in ("old", "in-use"):
+        os.utime(parent / name, (0, 0))
+    remove_abandoned_groups(root=tmp_path)
+    assert sorted(path.name for path in parent.iterdir()) == ["in-use", "new"]
 
 
 def test_packages_of_the_machine_are_those_it_has_installed(tmp_path: Path) -> None:

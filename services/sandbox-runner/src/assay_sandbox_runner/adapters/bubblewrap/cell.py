@@ -190,12 +190,12 @@ class BubblewrapSandbox:
         await self._snapshots.keep(self._folder.home, name)
 
     def proof(self) -> SandboxProof:
-        memory = "of all processes together" if self._vessel.group else "of each process"
+        memory = "all its processes together" if self._vessel.group else "each of its processes"
         return SandboxProof(
             kind="bubblewrap",
             base=self._base or "base",
             network=self._network,
-            proof=f"{self._proof} Memory is bounded {memory}.",
+            proof=f"{self._proof} Memory is bounded for {memory}.",
             observation=_OBSERVED if self._network == "blocked" else _NOT_OBSERVED,
         )
 

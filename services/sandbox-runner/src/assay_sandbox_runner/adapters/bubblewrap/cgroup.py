@@ -1,10 +1,13 @@
 """A control group for each sandbox, where this process may make one: it bounds the sum."""
 
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 _PARENT: Final = "assay-sandboxes"
+_ROOT: Final = Path("/sys/fs/cgroup")
+_JOINED_WITHIN_S: Final = 60.0
 
 
 class MemoryGroup:
@@ -24,13 +27,10 @@ class MemoryGroup:
             self.path.rmdir()
 
 
-def make_memory_group(
-    name: str, memory_bytes: int, root: Path = Path("/sys/fs/cgroup")
-) -> MemoryGroup | None:
+def make_memory_group(name: str, memory_bytes: int, root: Path = _ROOT) -> MemoryGroup | None:
     """A group under the machine's tree, of either version; none where that is not allowed."""
-    first = root / "memory"
-    version_1 = (first / "memory.limit_in_bytes").exists()
-    path = (first if version_1 else root) / _PARENT / name
+    version_1 = _is_version_1(root)
+    path = _parent(root) / name
     limits = (
         ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
         if version_1
@@ -50,3 +50,20 @@ def make_memory_group(
     with suppress(OSError):  # there may be no swap to bound
         (path / limits[1]).write_text(str(memory_bytes) if version_1 else "0")
     return MemoryGroup(path)
+
+
+def remove_abandoned_groups(root: Path = _ROOT) -> None:
+    """Remove groups that nobody is in and that nobody is about to join."""
+    now = time.time()
+    for path in _parent(root).glob("*/"):
+        with suppress(OSError):  # somebody is in it, or it is gone already
+            if now - path.stat().st_mtime > _JOINED_WITHIN_S:
+                path.rmdir()
+
+
+def _is_version_1(root: Path) -> bool:
+    return (root / "memory" / "memory.limit_in_bytes").exists()
+
+
+def _parent(root: Path) -> Path:
+    return (root / "memory" if _is_version_1(root) else root) / _PARENT

