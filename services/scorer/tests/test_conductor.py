@@ -14,7 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from assay_contracts.base import Result, Work
+from assay_contracts.base import Failure, Result, Work
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunFinished, RunRequested
 from assay_contracts.validations import CleanupRequested, ProgressStep, ValidationCompleted
@@ -347,3 +347,47 @@ def test_any_order_of_facts_ends_in_exactly_one_completion() -> None:
     run_state_machine_as_test(
         Bus, settings=settings(max_examples=150, stateful_step_count=40, deadline=None)
     )
+
+
+def test_every_step_gets_its_share_of_the_tokens_and_what_is_left_over() -> None:
+    decision = decide(a_validation(), Admitted(token_budget=1000), NOW)
+    allowed = []
+    while decision.validation.step != "done":
+        work = work_in(decision)
+        allowed.append(work.token_budget)
+        result = well_done(work)
+        if isinstance(result, RunFinished):
+            assert result.model is not None
+            costly = result.model.model_copy(update={"input_tokens": 300, "output_tokens": 50})
+            result = result.model_copy(update={"model": costly})
+        decision = decide(decision.validation, as_fact(result), NOW)
+    # 15 | 15+30 | +10 less 350 | +30 less 350 | +10 less 700 | all less 700
+    assert allowed == [150, 450, 200, 500, 250, 300]
+
+
+def test_tokens_of_failed_attempts_are_gone_too() -> None:
+    decision = decide(a_validation(), Admitted(token_budget=1000), NOW)
+    work = work_in(decision)
+    failed = work.failed(Failure.of("model", "it broke", tokens=120))
+    assert work_in(decide(decision.validation, as_fact(failed), NOW)).token_budget == 30
+
+
+def test_without_a_budget_nothing_is_bounded() -> None:
+    assert work_in(started()).token_budget is None
+
+
+def test_a_spent_budget_is_inconclusive_at_once_and_never_a_zero() -> None:
+    decision = at("online_grading")
+    spent = work_in(decision).failed(Failure.of("budget", "The tokens are used up."))
+    ended = decide(decision.validation, as_fact(spent), NOW)
+    (completed,) = completions(ended)
+    assert completed.verdict == "inconclusive"
+    assert completed.scores is None
+    assert "The tokens are used up." in completed.reason
+
+
+def test_a_report_that_would_cost_too_much_is_left_unwritten() -> None:
+    decision = at("reporting")
+    spent = work_in(decision).failed(Failure.of("budget", "The tokens are used up."))
+    (completed,) = completions(decide(decision.validation, as_fact(spent), NOW))
+    assert completed.verdict == "passed"

@@ -17,7 +17,7 @@ from deepagents import (
 )
 from deepagents.backends.protocol import BackendProtocol
 from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.agents.middleware.types import AgentState, ModelRequest, ModelResponse
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.exceptions import ContextOverflowError, ModelTimeoutError
@@ -25,11 +25,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from langgraph.errors import GraphRecursionError
+from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from assay_agentkit.failures import AgentFailed
+from assay_agentkit.meter import ModelMeter
 
-StoppedBy = Literal["steps", "time"]
+StoppedBy = Literal["steps", "time", "tokens"]
 T = TypeVar("T", bound=BaseModel)
 
 Agent = Runnable[Any, Any]
@@ -46,6 +48,8 @@ class Bounds:
 
     model_calls: int
     seconds: float
+    tokens: int | None = None
+    """Of its meter, which several runs may share; looked at before each model call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ class AgentRun(Generic[T]):
     @property
     def answer(self) -> str:
         """The agent's last words; empty if it had none of its own."""
-        if self.stopped_by == "steps":
+        if self.stopped_by in {"steps", "tokens"}:
             return ""
         last = self.messages[-1] if self.messages else None
         return str(last.text) if isinstance(last, AIMessage) else ""
@@ -89,6 +93,23 @@ class ModelErrors(AgentMiddleware[Any, Any, Any]):
             raise
         except Exception as error:
             raise _model_failure(error) from error
+
+
+class OutOfTokens(Exception):
+    """The tokens that a run may use are used up."""
+
+
+class TokenLimit(AgentMiddleware[Any, Any, Any]):
+    """Asks the model nothing more once its meter has counted so many tokens."""
+
+    def __init__(self, meter: ModelMeter, tokens: int) -> None:
+        super().__init__()
+        self._meter = meter
+        self._tokens = tokens
+
+    async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:  # noqa: ARG002
+        if self._meter.tokens >= self._tokens:
+            raise OutOfTokens
 
 
 def _model_failure(error: Exception) -> AgentFailed:
@@ -124,6 +145,7 @@ def build_agent(
     file_tools: Sequence[FsToolName] | None = None,
     skills: Sequence[str] = (),
     answers_with: type[BaseModel] | None = None,
+    meter: ModelMeter | None = None,
     middleware: Sequence[AgentMiddleware[Any, Any, Any]] = (),
 ) -> Agent:
     """A deep agent with a bound on model calls and no general-purpose sub-agent.
@@ -132,11 +154,12 @@ def build_agent(
         model: Drives the agent.
         name: Shown in traces.
         system_prompt: Comes first in the system message.
-        bounds: `model_calls` is enforced by the graph; the rest by `run_agent`.
+        bounds: `model_calls` and `tokens` are enforced by the graph, `seconds` by `run_agent`.
         backend: Where file tools and `execute` work; none means a throw-away in memory.
         file_tools: The only file tools offered; None offers all that the backend can do.
         skills: Folders below which deepagents looks for skills to disclose.
         answers_with: Schema of the final answer, asked for by a tool call of that name.
+        meter: Counts the tokens that are bounded; a bound on them without it is an error.
         middleware: Added to deepagents' own.
     """
     provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
@@ -147,6 +170,10 @@ def build_agent(
         ModelCallLimitMiddleware(run_limit=bounds.model_calls, exit_behavior="end"),
         *middleware,
     ]
+    if bounds.tokens is not None:
+        if meter is None:
+            raise ValueError("a bound on tokens needs the meter that counts them")
+        extra.append(TokenLimit(meter, bounds.tokens))
     if file_tools is not None:
         extra.append(FilesystemMiddleware(backend=backend, tools=list(file_tools)))
     return create_deep_agent(
@@ -194,6 +221,8 @@ async def run_agent(
         stopped_by = "time"
     except GraphRecursionError:
         stopped_by = "steps"
+    except OutOfTokens:
+        stopped_by = "tokens"
     except ContextOverflowError as error:
         raise _model_failure(error) from error
     ended: list[BaseMessage] = list(last["messages"])
@@ -240,6 +269,12 @@ async def ask_agent(
     if run.stopped_by == "steps":
         raise AgentFailed(
             "model", f"The agent was not done after {bounds.model_calls} model calls."
+        )
+    if run.stopped_by == "tokens":
+        raise AgentFailed(
+            "budget",
+            f"The {bounds.tokens} tokens set aside for this are used up. Raise "
+            "ASSAY_VALIDATION_TOKENS, or name a model that needs fewer.",
         )
     if run.structured is None:
         raise AgentFailed(

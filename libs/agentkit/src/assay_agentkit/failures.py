@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-AgentFailureCategory = Literal["model", "timeout"]
+AgentFailureCategory = Literal["model", "timeout", "budget"]
 
 
 class AgentFailed(Exception):

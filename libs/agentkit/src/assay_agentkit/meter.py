@@ -7,6 +7,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from assay_contracts.runs import ModelUse, Role
@@ -23,12 +24,19 @@ class ModelMeter(BaseCallbackHandler):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: set[UUID] = set()
+        self._open: dict[UUID, list[list[BaseMessage]]] = {}
         self._waiting_since = 0.0
         self._calls = 0
         self._input_tokens = 0
         self._output_tokens = 0
+        self._guessed_tokens = 0
         self._seconds = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Read and written so far; a rough guess for answers of which no count was given."""
+        with self._lock:
+            return self._input_tokens + self._output_tokens + self._guessed_tokens
 
     def use(self, *, role: Role, model: str, prompt_version: str) -> ModelUse:
         """Everything counted so far, calls that are still open included."""
@@ -47,7 +55,7 @@ class ModelMeter(BaseCallbackHandler):
     def on_chat_model_start(
         self,
         serialized: dict[str, Any],  # noqa: ARG002
-        messages: list[list[BaseMessage]],  # noqa: ARG002
+        messages: list[list[BaseMessage]],
         *,
         run_id: UUID,
         **kwargs: Any,  # noqa: ARG002
@@ -56,31 +64,36 @@ class ModelMeter(BaseCallbackHandler):
             self._calls += 1
             if not self._open:
                 self._waiting_since = time.perf_counter()
-            self._open.add(run_id)
+            self._open[run_id] = messages
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
-        tokens = [_tokens(generation) for batch in response.generations for generation in batch]
+        answers = [_answer(generation) for batch in response.generations for generation in batch]
         with self._lock:
-            self._close(run_id)
-            self._input_tokens += sum(taken for taken, _ in tokens)
-            self._output_tokens += sum(given for _, given in tokens)
+            asked = self._close(run_id)
+            for answer in answers:
+                usage = answer.usage_metadata if answer else None
+                if usage is not None:
+                    self._input_tokens += usage["input_tokens"]
+                    self._output_tokens += usage["output_tokens"]
+                else:
+                    said = [*(message for batch in asked for message in batch)]
+                    said += [answer] if answer else []
+                    self._guessed_tokens += count_tokens_approximately(said)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         with self._lock:
             self._close(run_id)
 
-    def _close(self, run_id: UUID) -> None:
+    def _close(self, run_id: UUID) -> list[list[BaseMessage]]:
+        """End one call's time and give back what it asked."""
         if run_id not in self._open:
-            return
-        self._open.remove(run_id)
+            return []
+        asked = self._open.pop(run_id)
         if not self._open:
             self._seconds += time.perf_counter() - self._waiting_since
+        return asked
 
 
-def _tokens(generation: object) -> tuple[int, int]:
-    """Input and output tokens that the provider reported; zero where it reported none."""
-    if not isinstance(generation, ChatGeneration):
-        return 0, 0
-    message = generation.message
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    return (usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)
+def _answer(generation: object) -> AIMessage | None:
+    message = generation.message if isinstance(generation, ChatGeneration) else None
+    return message if isinstance(message, AIMessage) else None

@@ -10,8 +10,9 @@ Lane = Literal["shared", "solo"]
 """`shared`: beside other work. `solo`: one at a time, so that a death has one suspect."""
 
 FailureCategory = Literal[
-    "sandbox", "model", "bus", "timeout", "worker_died", "handed_over", "internal"
+    "sandbox", "model", "bus", "timeout", "worker_died", "handed_over", "internal", "budget"
 ]
+"""`budget`: the tokens set aside are spent; asking again would only spend more."""
 
 
 class Model(BaseModel):
@@ -25,11 +26,13 @@ class Failure(Model):
 
     category: FailureCategory
     reason: str = Field(max_length=2000)
+    tokens: int = Field(default=0, ge=0)
+    """What models had cost by then: it counts against the validation's budget."""
 
     @classmethod
-    def of(cls, category: FailureCategory, reason: str) -> Self:
+    def of(cls, category: FailureCategory, reason: str, *, tokens: int = 0) -> Self:
         """Build a failure, shortening a reason that is too long to send."""
-        return cls(category=category, reason=reason[:2000])
+        return cls(category=category, reason=reason[:2000], tokens=tokens)
 
 
 class Message(Model):
@@ -77,6 +80,8 @@ class Work(Step):
     skill_id: UUID
     skill_name: str
     lane: Lane = "shared"
+    token_budget: int | None = Field(default=None, ge=0)
+    """Tokens, read and written together, that models may use for this; none means no bound."""
 
     def subject(self) -> str:
         return self.SUBJECT if self.lane == "shared" else f"{self.SUBJECT}.solo"

@@ -37,6 +37,11 @@ class ModelUse(Model):
     seconds: float = Field(ge=0)
     """Time spent waiting for the model."""
 
+    @property
+    def tokens(self) -> int:
+        """Read and written together."""
+        return self.input_tokens + self.output_tokens
+
 
 class SkillUse(Model):
     """Evidence of use: a successful read of the skill's SKILL.md, or a run of its files."""

@@ -57,10 +57,15 @@ class Graders(Protocol):
 
 
 class Agents(Protocol):
-    """Opens conversations. Nothing is asked before the first `ask`."""
+    """Opens conversations. Nothing is asked before the first `ask`.
 
-    def planner(self, skill: SkillFiles, task_count: int) -> MeteredSession[TaskPlan]: ...
+    Each may use `tokens` in all, however often it is asked; none means no bound.
+    """
 
-    def graders(self, run_kind: RunKind) -> Graders: ...
+    def planner(
+        self, skill: SkillFiles, task_count: int, *, tokens: int | None
+    ) -> MeteredSession[TaskPlan]: ...
 
-    def reporter(self, report: Report) -> MeteredSession[ProseDraft]: ...
+    def graders(self, run_kind: RunKind, *, tokens: int | None) -> Graders: ...
+
+    def reporter(self, report: Report, *, tokens: int | None) -> MeteredSession[ProseDraft]: ...

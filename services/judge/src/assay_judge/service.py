@@ -1,16 +1,16 @@
 """The judge's three jobs. What a model says is believed only after code has checked it."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from assay_agentkit.failures import AgentFailed
+from assay_agentkit.side_by_side import together
 from assay_agentkit.skillmd import parse_skill
 from assay_contracts.base import Failure, Result
 from assay_contracts.grades import Grade, GradingRequested, RunGraded
 from assay_contracts.reports import ReportRequested, ReportWritten
-from assay_contracts.runs import TaskOutcome
+from assay_contracts.runs import ModelUse, TaskOutcome
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationPlanned, ValidationRequested
 from assay_judge.domain.blindness import Secret
@@ -46,16 +46,6 @@ async def settled_draft(
     )
 
 
-async def together(works: Iterable[Coroutine[None, None, T]]) -> list[T]:
-    """Run all side by side; the first failure stops the others and is raised as itself."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(work) for work in works]
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
-    return [task.result() for task in running]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTasks:
     """Writes blind tasks for a skill."""
@@ -67,7 +57,7 @@ class PlanTasks:
         try:
             data = await self.bundles.get(request.bundle)
             skill = read_bundle(data, ref=request.bundle, skill_name=request.skill_name)
-            session = self.agents.planner(skill, request.task_count)
+            session = self.agents.planner(skill, request.task_count, tokens=request.token_budget)
             secret = secret_of(skill)
             plan = await settled_draft(
                 session,
@@ -77,7 +67,7 @@ class PlanTasks:
         except (StoreFailed, BundleUnreadable) as error:
             return request.failed(Failure.of("bus", f"The skill could not be read: {error}"))
         except AgentFailed as failure:
-            return request.failed(Failure.of(failure.category, f"Planning: {failure.reason}"))
+            return request.failed(_failure("Planning", failure, session.use()))
         return ValidationPlanned(
             validation_id=request.validation_id,
             step_id=request.step_id,
@@ -97,7 +87,7 @@ class GradeRun:
 
     async def __call__(self, request: GradingRequested) -> Result:
         tasks = {task.task_id: task for task in request.tasks}
-        graders = self.agents.graders(request.run_kind)
+        graders = self.agents.graders(request.run_kind, tokens=request.token_budget)
         try:
             grades = await together(
                 self._grade(graders, tasks[outcome.task_id], outcome)
@@ -106,7 +96,7 @@ class GradeRun:
         except StoreFailed as error:
             return request.failed(Failure.of("bus", f"A trace could not be read: {error}"))
         except AgentFailed as failure:
-            return request.failed(Failure.of(failure.category, f"Grading: {failure.reason}"))
+            return request.failed(_failure("Grading", failure, graders.use()))
         return RunGraded(
             validation_id=request.validation_id,
             step_id=request.step_id,
@@ -136,7 +126,7 @@ class WriteReport:
     agents: Agents
 
     async def __call__(self, request: ReportRequested) -> Result:
-        session = self.agents.reporter(request.report)
+        session = self.agents.reporter(request.report, tokens=request.token_budget)
         try:
             draft = await settled_draft(
                 session,
@@ -144,7 +134,7 @@ class WriteReport:
                 tries=REPORT_TRIES,
             )
         except AgentFailed as failure:
-            return request.failed(Failure.of(failure.category, f"Report: {failure.reason}"))
+            return request.failed(_failure("Report", failure, session.use()))
         return ReportWritten(
             validation_id=request.validation_id,
             step_id=request.step_id,
@@ -152,6 +142,10 @@ class WriteReport:
             prose=as_prose(draft),
             model=session.use(),
         )
+
+
+def _failure(work: str, failure: AgentFailed, use: ModelUse) -> Failure:
+    return Failure.of(failure.category, f"{work}: {failure.reason}", tokens=use.tokens)
 
 
 def secret_of(skill: SkillFiles) -> Secret:

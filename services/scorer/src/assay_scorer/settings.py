@@ -8,3 +8,7 @@ class Settings(ServiceSettings):
     """`postgresql+asyncpg://…`"""
     max_active: int = Field(default=5, ge=1, validation_alias="ASSAY_MAX_ACTIVE_VALIDATIONS")
     reconcile_every_s: float = Field(default=10.0, gt=0, validation_alias="ASSAY_RECONCILE_EVERY_S")
+    validation_tokens: int | None = Field(
+        default=2_000_000, ge=1, validation_alias="ASSAY_VALIDATION_TOKENS"
+    )
+    """What models may use for one validation, read and written together."""

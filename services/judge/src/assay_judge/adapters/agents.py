@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Final, Generic, TypeVar
 
@@ -91,7 +91,10 @@ class DeepAgents:
     reporter_model: NamedModel
     bounds: Bounds
 
-    def planner(self, skill: SkillFiles, task_count: int) -> AgentSession[TaskPlan]:
+    def planner(
+        self, skill: SkillFiles, task_count: int, *, tokens: int | None
+    ) -> AgentSession[TaskPlan]:
+        bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
         files = ReadOnlyFiles({f"{SKILL_ROOT}/{path}": text for path, text in skill.texts.items()})
         brief = {"skill_name": skill.name, "task_count": task_count, "files": list(skill.paths)}
         return AgentSession(
@@ -99,10 +102,11 @@ class DeepAgents:
                 self.planner_model.chat,
                 name="judge-planner",
                 system_prompt=prompt(PLANNER_PROMPT),
-                bounds=self.bounds,
+                bounds=bounds,
                 backend=files,
                 file_tools=("ls", "read_file", "glob", "grep"),
                 answers_with=TaskPlan,
+                meter=meter,
             ),
             request=(
                 f"Write exactly {task_count} tasks for the skill whose files are under "
@@ -110,25 +114,32 @@ class DeepAgents:
                 f"<brief>{json.dumps(brief, ensure_ascii=False)}</brief>"
             ),
             answers_with=TaskPlan,
-            bounds=self.bounds,
-            meter=ModelMeter(),
+            bounds=bounds,
+            meter=meter,
             role="planner",
             model=self.planner_model.label,
             prompt_version=PLANNER_PROMPT,
         )
 
-    def graders(self, run_kind: RunKind) -> "DeepGraders":
-        return DeepGraders(model=self.grader_model, bounds=self.bounds, run_kind=run_kind)
+    def graders(self, run_kind: RunKind, *, tokens: int | None) -> "DeepGraders":
+        bounds = replace(self.bounds, tokens=tokens)
+        return DeepGraders(model=self.grader_model, bounds=bounds, run_kind=run_kind)
 
-    def reporter(self, report: Report) -> AgentSession[ProseDraft]:
+    def reporter(self, report: Report, *, tokens: int | None) -> AgentSession[ProseDraft]:
+        bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
         return AgentSession(
             build=lambda: _reader(
-                self.reporter_model, "judge-reporter", REPORTER_PROMPT, self.bounds, ProseDraft
+                self.reporter_model,
+                ProseDraft,
+                name="judge-reporter",
+                version=REPORTER_PROMPT,
+                bounds=bounds,
+                meter=meter,
             ),
             request=_with_data("Write the words of this report.", report_material(report)),
             answers_with=ProseDraft,
-            bounds=self.bounds,
-            meter=ModelMeter(),
+            bounds=bounds,
+            meter=meter,
             role="reporter",
             model=self.reporter_model.label,
             prompt_version=REPORTER_PROMPT,
@@ -150,7 +161,12 @@ class DeepGraders:
         material = grading_material(task, trace, checks, run_kind=self.run_kind)
         return AgentSession(
             build=lambda: _reader(
-                self.model, "judge-grader", GRADER_PROMPT, self.bounds, GradeDraft
+                self.model,
+                GradeDraft,
+                name="judge-grader",
+                version=GRADER_PROMPT,
+                bounds=self.bounds,
+                meter=self.meter,
             ),
             request=_with_data("Grade the work on this task.", material),
             answers_with=GradeDraft,
@@ -166,7 +182,13 @@ class DeepGraders:
 
 
 def _reader(
-    model: NamedModel, name: str, version: str, bounds: Bounds, answers_with: type[BaseModel]
+    model: NamedModel,
+    answers_with: type[BaseModel],
+    *,
+    name: str,
+    version: str,
+    bounds: Bounds,
+    meter: ModelMeter,
 ) -> Agent:
     """An agent that has all it needs in the request, and no file to touch."""
     return build_agent(
@@ -177,6 +199,7 @@ def _reader(
         backend=ReadOnlyFiles({}),
         file_tools=("read_file",),
         answers_with=answers_with,
+        meter=meter,
     )
 
 

@@ -41,6 +41,9 @@ REPORT_LIMIT: Final = timedelta(seconds=60)
 class Admitted(Model):
     """There is room for this validation to start."""
 
+    token_budget: int | None = None
+    """What models may use for it; none means no bound."""
+
 
 class WentQuiet(Model):
     """The work for this step is no longer on the bus and no result came of it."""
@@ -90,7 +93,7 @@ def decide(validation: Validation, fact: Fact, now: datetime) -> Decision:
 
 def _next(validation: Validation, fact: Fact, now: datetime) -> Decision:
     if isinstance(fact, Admitted):
-        return _admit(validation, now)
+        return _admit(validation, fact.token_budget, now)
     if validation.step in ("queued", "done"):
         return Decision(validation)
     if isinstance(fact, DeadlinePassed):
@@ -195,8 +198,13 @@ def _failed(validation: Validation, failure: Failure, now: datetime) -> Decision
     if failure.category == "worker_died" and validation.lane == "shared":
         return _ask_again(validation.model_copy(update={"lane": "solo"}), timedelta(0))
     failures = validation.failures + 1
-    if failure.category != "worker_died" and failures < TRIES:
-        charged = validation.model_copy(update={"failures": failures})
+    if failure.category not in ("worker_died", "budget") and failures < TRIES:
+        charged = validation.model_copy(
+            update={
+                "failures": failures,
+                "wasted_tokens": validation.wasted_tokens + failure.tokens,
+            }
+        )
         return _ask_again(charged, FIRST_DELAY * 2 ** (failures - 1))
     if validation.step == "reporting":
         return _finish(validation, now)
@@ -228,11 +236,13 @@ def _ask_again(validation: Validation, delay: timedelta) -> Decision:
 # -- moving -------------------------------------------------------------------------------------
 
 
-def _admit(validation: Validation, now: datetime) -> Decision:
+def _admit(validation: Validation, token_budget: int | None, now: datetime) -> Decision:
     if validation.step != "queued":
         return Decision(validation)
     deadline = now + time_limit(validation.manifest)
-    started = validation.model_copy(update={"started_at": now, "deadline": deadline})
+    started = validation.model_copy(
+        update={"started_at": now, "deadline": deadline, "token_budget": token_budget}
+    )
     return _enter(started, "planning", now)
 
 
@@ -344,6 +354,7 @@ class _Common(TypedDict):
     step_id: str
     attempt: int
     lane: Lane
+    token_budget: int | None
 
 
 def _common(validation: Validation) -> _Common:
@@ -354,4 +365,5 @@ def _common(validation: Validation) -> _Common:
         "step_id": validation.step_id,
         "attempt": validation.attempt,
         "lane": validation.lane,
+        "token_budget": validation.tokens_allowed,
     }

@@ -18,6 +18,17 @@ SIMPLE_LIMIT = timedelta(seconds=300)
 MEDIUM_LIMIT = timedelta(seconds=600)
 COMPLEX_LIMIT = timedelta(seconds=900)
 
+STEPS_WITH_MODELS: tuple[ProgressStep, ...] = (
+    "planning",
+    "online_run",
+    "online_grading",
+    "offline_run",
+    "offline_grading",
+    "reporting",
+)
+TOKEN_SHARES = (15, 30, 10, 30, 10, 5)
+"""Percent of a validation's tokens set aside for each of these steps."""
+
 
 class Validation(Model):
     """Everything known about one attempt to validate one revision."""
@@ -38,6 +49,10 @@ class Validation(Model):
     lane: Lane = "shared"
     failures: int = 0
     """Failed attempts of the current step that count against its budget."""
+    token_budget: int | None = None
+    """What models may use for the whole of it; none means no bound."""
+    wasted_tokens: int = 0
+    """What failed attempts have cost."""
 
     started_at: datetime | None = None
     deadline: datetime | None = None
@@ -78,6 +93,15 @@ class Validation(Model):
             self.reporter,
         )
         return tuple(use for use in uses if use is not None)
+
+    @property
+    def tokens_allowed(self) -> int | None:
+        """What the current step may use: its share, and what the steps before it left over."""
+        if self.token_budget is None:
+            return None
+        so_far = sum(TOKEN_SHARES[: STEPS_WITH_MODELS.index(self.step) + 1])
+        spent = self.wasted_tokens + sum(use.tokens for use in self.models)
+        return max(0, self.token_budget * so_far // 100 - spent)
 
     @property
     def stage(self) -> ValidationStage:
