@@ -11,9 +11,10 @@ import pytest
 from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
+from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 from assay_sandbox_runner.testing import a_task
 
@@ -40,7 +41,9 @@ async def sandbox(tmp_path: Path, skills: Path) -> AsyncIterator[Sandbox]:
 async def backend(sandbox: Sandbox) -> AsyncIterator[SandboxBackend]:
     loop = asyncio.get_running_loop()
     loop.set_default_executor(NoThreads())
-    yield SandboxBackend(sandbox, folder=FOLDER, stopwatch=Stopwatch())
+    yield SandboxBackend(
+        sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=Installations()
+    )
     loop.set_default_executor(ThreadPoolExecutor())
 
 
@@ -113,7 +116,9 @@ async def test_command_that_takes_too_long_says_so(backend: SandboxBackend) -> N
 async def test_lost_sandbox_is_remembered() -> None:
     provider = FakeProvider()
     async with provider.open(name="x", skills=Path(), network="blocked") as sandbox:
-        backend = SandboxBackend(sandbox, folder=FOLDER, stopwatch=Stopwatch())
+        backend = SandboxBackend(
+            sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=Installations()
+        )
 
         with pytest.raises(SandboxUnavailable):
             await backend.aexecute("vanish")
@@ -142,9 +147,9 @@ async def test_agent_has_tools_for_the_sandbox_and_no_helper(sandbox: Sandbox) -
             )
         )
 
-    execute = DeepAgentExecutor(model=RehearsalModel(policy=policy), label="m", model_calls=5)
-    attempt = await execute(
-        a_task(), sandbox=sandbox, folder=FOLDER, skills=(), seconds=30, stopwatch=Stopwatch()
+    executors = DeepAgentExecutors(model=RehearsalModel(policy=policy), label="m", model_calls=5)
+    attempt = await executors(Stopwatch())(
+        a_task(), sandbox=sandbox, folder=FOLDER, skills=(), seconds=30, tokens=None
     )
 
     assert attempt.answer == "Done."

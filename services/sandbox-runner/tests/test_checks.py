@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from assay_contracts.runs import ModelUse
 from assay_contracts.tasks import Check, CheckResult, CommandCheck, FileCheck, PatternCheck
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.checks import CheckTask
@@ -18,7 +17,6 @@ ATTEMPT = Attempt(
     steps=(),
     answer="The mean is 4.5.",
     bounds_hit=(),
-    model=ModelUse(role="executor", model="m", prompt_version="p", calls=1, seconds=0),
 )
 
 

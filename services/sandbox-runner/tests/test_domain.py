@@ -4,14 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay_contracts.runs import ModelUse
 from assay_sandbox_runner.domain.attempt import (
     TaskWindow,
     attribute,
     files_made,
     seconds_for_task,
-    total_use,
+    tokens_for_task,
 )
+from assay_sandbox_runner.domain.installing import changes_packages, means_the_same_everywhere
+from assay_sandbox_runner.domain.meeting import meeting_place
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.ports import ObservedCall
 
@@ -42,7 +43,7 @@ def test_clipping_keeps_both_ends_and_counts_the_rest() -> None:
 def test_tasks_that_all_hang_leave_time_for_the_run_to_end(
     limit: float, tasks: int, ceiling: float
 ) -> None:
-    seconds = seconds_for_task(run_limit_s=limit, tasks=tasks, ceiling_s=ceiling)
+    seconds = seconds_for_task(run_limit_s=limit, turns=tasks, ceiling_s=ceiling)
 
     assert 0 < seconds <= ceiling
     assert seconds * tasks < limit
@@ -55,7 +56,10 @@ def test_call_belongs_to_the_task_it_was_made_in(after_s: int, task_id: str | No
     def at(seconds: int) -> datetime:
         return NOON + timedelta(seconds=seconds)
 
-    windows = [TaskWindow("t1", at(0), at(10)), TaskWindow("t2", at(20), at(30))]
+    windows = [
+        TaskWindow("t1", "/tasks/t1", at(0), at(10)),
+        TaskWindow("t2", "/tasks/t2", at(20), at(30)),
+    ]
 
     (call,) = attribute([ObservedCall(at(after_s), "a.example", "curl a.example")], windows)
 
@@ -70,18 +74,77 @@ def test_new_and_changed_files_are_made_files() -> None:
     assert files_made(before, after) == ("a.md", "edited.txt", "z.md")
 
 
-def test_model_use_adds_up() -> None:
-    one = ModelUse(
-        role="executor",
-        model="m",
-        prompt_version="p",
-        calls=2,
-        input_tokens=10,
-        output_tokens=3,
-        seconds=0.5,
-    )
+@pytest.mark.parametrize(
+    ("cwd", "task_id"), [("/tasks/t2", "t2"), ("/tasks/t1", "t1"), ("/tasks", None), (None, None)]
+)
+def test_of_tasks_side_by_side_the_folder_tells_who_called(
+    cwd: str | None, task_id: str | None
+) -> None:
+    windows = [TaskWindow(f"t{n}", f"/tasks/t{n}", NOON, NOON) for n in (1, 2)]
 
-    assert total_use([]) is None
-    assert total_use([one, one]) == one.model_copy(
-        update={"calls": 4, "input_tokens": 20, "output_tokens": 6, "seconds": 1.0}
-    )
+    (call,) = attribute([ObservedCall(NOON, "a.example", "curl a.example", cwd)], windows)
+
+    assert call.task_id == task_id
+
+
+def test_tokens_are_shared_out_equally() -> None:
+    assert tokens_for_task(None, 3) is None
+    assert tokens_for_task(100, 3) == 33
+    assert tokens_for_task(0, 3) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "changes", "everywhere"),
+    [
+        ("pip install pandas", True, True),
+        ("python3 -m pip install 'pandas>=2' -q", True, True),
+        ("pip install -r /workspace/skills/x/requirements.txt", True, True),
+        ("pip install --no-index --find-links=/workspace/skills/x/wheels tool", True, True),
+        ("pip install --no-index --find-links /workspace/skills/x/wheels tool", True, True),
+        ("npm install -g left-pad", True, True),
+        ("npm i --global @scope/thing@1.2.3", True, True),
+        ("pip install -r requirements.txt", True, False),
+        ("pip install --find-links wheels tool", True, False),
+        ("pip install .", True, False),
+        ("pip install ./pkg", True, False),
+        ("pip install tool-1.0-py3-none-any.whl", True, False),
+        ("pip install $NAME", True, False),
+        ("pip install a && rm -rf b", True, False),
+        ("cd x && pip install a", True, False),
+        ("npm install", True, False),
+        ("npm install left-pad", True, False),
+        ("sudo apt-get -y install jq", True, False),
+        ("uv pip install pandas", True, False),
+        ("pip uninstall -y pandas", True, False),
+        ("pip list", False, False),
+        ("python3 scripts/pip_report.py", False, False),
+        ("echo installed", False, False),
+        ("npm run build", False, False),
+    ],
+)
+def test_commands_that_change_what_is_installed_are_told(
+    command: str, changes: bool, everywhere: bool
+) -> None:
+    assert changes_packages(command) == changes
+    assert (changes_packages(command) and means_the_same_everywhere(command)) == everywhere
+
+
+@pytest.mark.parametrize(
+    ("text", "meets"),
+    [
+        ("python3 scripts/count.py notes.txt --output report.txt", False),
+        ("Path('out.json').write_text(x)", False),
+        ("tempfile.mkdtemp()", False),
+        ("see docs/tmp.md", False),
+        ("open('/tmp/cache.json', 'w')", True),
+        ("cat ~/.config/x", True),
+        ("Path.home() / 'x'", True),
+        ("python3 -m http.server 8000", True),
+        ("curl http://localhost:3000", True),
+        ("server.listen(3000)", True),
+        ("cp x /workspace/out", True),
+        ("python3 /workspace/skills/x/run.py", False),
+    ],
+)
+def test_places_outside_the_folders_are_noticed(text: str, meets: bool) -> None:
+    assert (meeting_place(["nothing here", text]) is not None) == meets

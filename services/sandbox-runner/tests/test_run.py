@@ -12,7 +12,7 @@ import pytest
 
 from assay_agentkit.rehearsal import Reply, ToolUse, Turn
 from assay_contracts.base import Result
-from assay_contracts.runs import RunFinished, RunKind
+from assay_contracts.runs import ModelUse, RunFinished, RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
 from assay_contracts.validations import CleanupRequested
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
@@ -113,7 +113,7 @@ async def test_time_is_split_into_model_commands_and_rest(runner: Runner) -> Non
     assert result.timings.wall > result.timings.commands + result.timings.model
     assert result.model.role == "executor"
     assert result.model.model == "rehearsal:1"
-    assert result.model.prompt_version == "executor-1"
+    assert result.model.prompt_version == "executor-2"
     assert result.model.calls == 3
 
 
@@ -137,9 +137,9 @@ async def test_progress_is_said_task_by_task(runner: Runner) -> None:
     await runner.use_case()(a_run("offline", skill, tasks=tasks))
 
     assert [(p.step, p.detail, p.tasks_done) for p in runner.store.progressed] == [
-        ("offline_run", "task 1 of 2", 0),
-        ("offline_run", "task 2 of 2", 1),
-        ("offline_run", "all tasks done", 2),
+        ("offline_run", "2 tasks, side by side", 0),
+        ("offline_run", "1 of 2 tasks done", 1),
+        ("offline_run", "2 of 2 tasks done", 2),
     ]
     assert {(p.validation_id, p.skill_id, p.tasks_total) for p in runner.store.progressed} == {
         (VALIDATION, SKILL, 2)
@@ -344,11 +344,15 @@ async def test_run_that_overruns_is_a_failure_of_ours(tmp_path: Path) -> None:
     runner = Runner(provider, tmp_path)
     skill = runner.store.add_skill()
 
-    async def never(*_: object, **__: object) -> Attempt:
-        await asyncio.Event().wait()
-        raise AssertionError
+    class Never:
+        async def __call__(self, *_: object, **__: object) -> Attempt:
+            await asyncio.Event().wait()
+            raise AssertionError
 
-    run = replace(runner.use_case(), execute=never)
+        def use(self) -> ModelUse:
+            return ModelUse(role="executor", model="x:y", prompt_version="1", calls=0, seconds=0)
+
+    run = replace(runner.use_case(), executors=lambda _: Never())
     result = await run(a_run("online", skill, tasks=(a_task(),), time_limit_s=0.2))
 
     assert result.failure is not None

@@ -223,7 +223,7 @@ async def test_common_programs_are_counted_exactly(
 def test_what_only_the_kernel_saw_is_listed_as_unknown() -> None:
     count = 5
     ledger = CallLedger(lambda: count)
-    ledger.command_started(1, "a command")
+    ledger.command_started(1, "a command", "/workspace")
     ledger.address("192.0.2.1:80", 1)
     count = 8
     calls = ledger.calls()

@@ -9,7 +9,7 @@ from assay_agentkit.models import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
+from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
@@ -42,7 +42,7 @@ def create_app(settings: Settings) -> Service:
         bundles=bundles,
         traces=StoredTraces(bus.objects),
         progress=LiveProgress(bus),
-        execute=DeepAgentExecutor(
+        executors=DeepAgentExecutors(
             model=open_model(settings.executor_model, policy=executor_policy, settings=settings),
             label=model_label(settings.executor_model),
             model_calls=settings.task_model_calls,

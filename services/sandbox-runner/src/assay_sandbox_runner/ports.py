@@ -66,6 +66,8 @@ class ObservedCall:
     """Host name where the sandbox asked for one, else `address:port`, else `unknown`."""
     command: str
     """The command that made it, shortened."""
+    cwd: str | None = None
+    """Where that command was started; none where it is not known which one it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from assay_contracts.runs import MountedSkill, Trace
+from assay_contracts.runs import ModelUse, MountedSkill, Trace
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.domain.attempt import Attempt
@@ -35,6 +35,9 @@ class Bundles(Protocol):
     def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
         """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
 
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
+        """What the text files of the skills of these names say, long ones cut off."""
+
 
 class Traces(Protocol):
     async def keep(self, key: str, trace: Trace) -> None:
@@ -46,7 +49,9 @@ class Progress(Protocol):
         """Say how far a run has come; never raises."""
 
 
-class Executor(Protocol):
+class Crew(Protocol):
+    """The executing agents of one run: one for each task, with one meter for all of them."""
+
     async def __call__(
         self,
         task: Task,
@@ -55,9 +60,9 @@ class Executor(Protocol):
         folder: str,
         skills: Collection[str],
         seconds: float,
-        stopwatch: Stopwatch,
+        tokens: int | None,
     ) -> Attempt:
-        """Let an agent work on the task in `folder` for at most `seconds`.
+        """Let an agent work on the task in `folder`; several may be at work at once.
 
         Args:
             task: Its input files are in the folder already.
@@ -65,12 +70,20 @@ class Executor(Protocol):
             folder: Where commands run and results belong.
             skills: Folder names of the skills that the agent must be told of.
             seconds: After these, the attempt is what has been done by then.
-            stopwatch: Runs while commands do.
+            tokens: Once the agent has used these, likewise; none means no bound.
 
         Raises:
             AgentFailed: the model failed.
             SandboxUnavailable: the sandbox was lost.
         """
+
+    def use(self) -> ModelUse:
+        """What all of them have cost so far."""
+
+
+class Executors(Protocol):
+    def __call__(self, stopwatch: Stopwatch) -> Crew:
+        """The agents of a run; the stopwatch runs while their commands do."""
 
 
 class FindPattern(Protocol):

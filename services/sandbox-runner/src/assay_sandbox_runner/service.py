@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from typing import Final
 
 from assay_agentkit.failures import AgentFailed
-from assay_contracts.base import Failure, Result
+from assay_agentkit.side_by_side import together
+from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.runs import (
-    ModelUse,
     RunFinished,
     RunKind,
     RunRequested,
@@ -34,8 +35,9 @@ from assay_sandbox_runner.domain.attempt import (
     files_made,
     outcome_of,
     seconds_for_task,
-    total_use,
+    tokens_for_task,
 )
+from assay_sandbox_runner.domain.meeting import meeting_place
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
 from assay_sandbox_runner.ports import (
@@ -48,7 +50,8 @@ from assay_sandbox_runner.ports import (
 )
 from assay_sandbox_runner.run_ports import (
     Bundles,
-    Executor,
+    Crew,
+    Executors,
     MountedSkills,
     Progress,
     StoreFailed,
@@ -68,19 +71,18 @@ class _Worked:
 
     trace: Trace
     outcome: TaskOutcome
-    model: ModelUse
     window: TaskWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarryOutRun:
-    """One set of tasks, one after another, in one sandbox."""
+    """One set of tasks in one sandbox side by side, if they cannot meet outside their folders."""
 
     provider: SandboxProvider
     bundles: Bundles
     traces: Traces
     progress: Progress
-    execute: Executor
+    executors: Executors
     check: CheckTask
     limits: Limits
     task_seconds: float
@@ -88,24 +90,30 @@ class CarryOutRun:
 
     async def __call__(self, request: RunRequested) -> Result:
         """What came of the tasks; or why the platform could not find out."""
+        stopwatch = Stopwatch()
+        crew = self.executors(stopwatch)
+
+        def failed(category: FailureCategory, reason: str) -> Result:
+            return request.failed(Failure.of(category, reason, tokens=crew.use().tokens))
+
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
-                return await self._carry_out(request)
+                return await self._carry_out(request, crew, stopwatch)
         except TimeoutError:
             if not clock.expired():
                 raise
-            reason = f"The run was not done after {request.time_limit_s:g} s."
-            return request.failed(Failure.of("timeout", reason))
+            return failed("timeout", f"The run was not done after {request.time_limit_s:g} s.")
         except SandboxUnavailable as error:
-            return request.failed(Failure.of("sandbox", str(error)))
+            return failed("sandbox", str(error))
         except AgentFailed as error:
-            return request.failed(Failure.of(error.category, error.reason))
+            return failed(error.category, error.reason)
         except StoreFailed as error:
-            return request.failed(Failure.of("bus", str(error)))
+            return failed("bus", str(error))
 
-    async def _carry_out(self, request: RunRequested) -> RunFinished:
+    async def _carry_out(
+        self, request: RunRequested, crew: Crew, stopwatch: Stopwatch
+    ) -> RunFinished:
         began = time.perf_counter()
-        stopwatch = Stopwatch()
         async with (
             self.bundles.mounted(request.skills) as skills,
             self.provider.open(
@@ -117,16 +125,14 @@ class CarryOutRun:
             ) as sandbox,
         ):
             before = await sandbox.packages()
-            worked = await self._work(request, sandbox, skills, stopwatch)
+            worked = await self._work(request, sandbox, skills, crew, stopwatch)
             after = await sandbox.packages()
             calls = attribute(await sandbox.network_calls(), [each.window for each in worked])
             if request.capture:
                 await sandbox.snapshot(request.capture)
             proof = sandbox.proof()
-        await asyncio.gather(
-            *(self.traces.keep(each.outcome.trace_key, each.trace) for each in worked)
-        )
-        model = total_use([each.model for each in worked])
+        await together(self.traces.keep(each.outcome.trace_key, each.trace) for each in worked)
+        model = crew.use()
         return RunFinished(
             validation_id=request.validation_id,
             step_id=request.step_id,
@@ -140,36 +146,47 @@ class CarryOutRun:
             packages_after=after,
             model=model,
             timings=RunTimings(
-                wall=time.perf_counter() - began,
-                model=model.seconds if model else 0.0,
-                commands=stopwatch.seconds,
+                wall=time.perf_counter() - began, model=model.seconds, commands=stopwatch.seconds
             ),
         )
 
     async def _work(
-        self, request: RunRequested, sandbox: Sandbox, skills: MountedSkills, stopwatch: Stopwatch
+        self,
+        request: RunRequested,
+        sandbox: Sandbox,
+        skills: MountedSkills,
+        crew: Crew,
+        stopwatch: Stopwatch,
     ) -> Sequence[_Worked]:
-        seconds = seconds_for_task(
-            run_limit_s=request.time_limit_s,
-            tasks=len(request.tasks),
-            ceiling_s=self.task_seconds,
-        )
-        worked: list[_Worked] = []
-        for number, task in enumerate(request.tasks, start=1):
-            await self._say(request, f"task {number} of {len(request.tasks)}", done=number - 1)
-            key = f"{request.step_id}/{request.attempt}/{task.task_id}.json"
-            worked.append(
-                await self._work_on(
-                    task,
-                    key=key,
-                    seconds=seconds,
-                    sandbox=sandbox,
-                    skills=skills,
-                    stopwatch=stopwatch,
-                )
+        total = len(request.tasks)
+        texts = await self.bundles.texts(skills, _followed(request, skills))
+        apart = meeting_place(texts) is not None
+        done = count(1)
+
+        async def work_on(task: Task) -> _Worked:
+            worked = await self._work_on(
+                task,
+                key=f"{request.step_id}/{request.attempt}/{task.task_id}.json",
+                seconds=seconds_for_task(
+                    run_limit_s=request.time_limit_s,
+                    turns=total if apart else 1,
+                    ceiling_s=self.task_seconds,
+                ),
+                tokens=tokens_for_task(request.token_budget, total),
+                sandbox=sandbox,
+                skills=skills,
+                crew=crew,
+                stopwatch=stopwatch,
             )
-        await self._say(request, "all tasks done", done=len(request.tasks))
-        return worked
+            number = next(done)
+            await self._say(request, f"{number} of {total} tasks done", done=number)
+            return worked
+
+        how = "one after another" if apart else "side by side"
+        await self._say(request, f"{total} tasks, {how}", done=0)
+        if apart:
+            return [await work_on(task) for task in request.tasks]
+        return await together(work_on(task) for task in request.tasks)
 
     async def _work_on(
         self,
@@ -177,21 +194,23 @@ class CarryOutRun:
         *,
         key: str,
         seconds: float,
+        tokens: int | None,
         sandbox: Sandbox,
         skills: MountedSkills,
+        crew: Crew,
         stopwatch: Stopwatch,
     ) -> _Worked:
         started, began = datetime.now(UTC), time.perf_counter()
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
         await _prepare(sandbox, folder, task)
         given = await _files_in(sandbox, folder)
-        attempt = await self.execute(
+        attempt = await crew(
             task,
             sandbox=sandbox,
             folder=folder,
             skills=skills.files.keys(),
             seconds=seconds,
-            stopwatch=stopwatch,
+            tokens=tokens,
         )
         made = files_made(given, await _files_in(sandbox, folder))
         trace = Trace(
@@ -209,8 +228,7 @@ class CarryOutRun:
         return _Worked(
             trace=trace,
             outcome=outcome_of(trace, key=key, seconds=time.perf_counter() - began),
-            model=attempt.model,
-            window=TaskWindow(task.task_id, started, datetime.now(UTC)),
+            window=TaskWindow(task.task_id, folder, started, datetime.now(UTC)),
         )
 
     async def _say(self, request: RunRequested, detail: str, *, done: int) -> None:
@@ -227,6 +245,13 @@ class CarryOutRun:
                 tasks_total=len(request.tasks),
             )
         )
+
+
+def _followed(request: RunRequested, skills: MountedSkills) -> Sequence[str]:
+    """The skills whose instructions the tasks are about."""
+    if request.kind != "regression" and request.skill_name in skills.files:
+        return (request.skill_name,)
+    return tuple(skills.files)
 
 
 async def _prepare(sandbox: Sandbox, folder: str, task: Task) -> None:

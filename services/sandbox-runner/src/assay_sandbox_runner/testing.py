@@ -17,7 +17,7 @@ from assay_contracts.topology import BucketName
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutor
+from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.checks import CheckTask
@@ -123,7 +123,7 @@ class Runner:
             bundles=BundlesOnDisk(self.store, self.folder),
             traces=self.store,
             progress=self.store.say,
-            execute=DeepAgentExecutor(
+            executors=DeepAgentExecutors(
                 model=RehearsalModel(policy=policy), label=REHEARSAL_MODEL, model_calls=model_calls
             ),
             check=CheckTask(find_pattern=find_pattern, seconds=10.0),

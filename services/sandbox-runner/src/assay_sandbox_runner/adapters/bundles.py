@@ -26,6 +26,8 @@ _UNUSED_S: Final = 24 * 3600.0
 """An unpacked bundle that nobody asked for this long is dropped; it can be fetched again."""
 _FRESH_S: Final = 60.0
 """A folder this young may belong to a process that has not locked it yet."""
+_HEAD_BYTES: Final = 256 * 1024
+"""Read of a skill's text file."""
 _RUNNABLE: Final = 0o111
 
 
@@ -59,6 +61,13 @@ class BundlesOnDisk:
         with self._locked_folder() as folder:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
             yield MountedSkills(folder=folder, files=files)
+
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
+        """What the text files of the skills of these names say, long ones cut off."""
+        paths = [
+            skills.folder / name / file for name in names for file in sorted(skills.files[name])
+        ]
+        return await asyncio.to_thread(_texts, paths)
 
     def sweep(self) -> list[str]:
         """Remove what dead processes left behind and bundles long unused; returns their names."""
@@ -100,6 +109,16 @@ class BundlesOnDisk:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(handle)
+
+
+def _texts(paths: Sequence[Path]) -> list[str]:
+    heads = [_head(path) for path in paths]
+    return [head.decode("utf-8", errors="replace") for head in heads if b"\0" not in head]
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)
 
 
 def _folders(root: Path) -> list[Path]:

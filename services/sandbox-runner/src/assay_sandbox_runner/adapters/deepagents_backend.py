@@ -17,6 +17,7 @@ from deepagents.backends.sandbox import BaseSandbox
 
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox, SandboxUnavailable
 
 SHOWN_CHARS: Final = 30_000
@@ -34,10 +35,18 @@ class SandboxBackend(BaseSandbox):
     `lost` for whoever runs the agent.
     """
 
-    def __init__(self, sandbox: Sandbox, *, folder: str, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        folder: str,
+        stopwatch: Stopwatch,
+        installations: Installations,
+    ) -> None:
         self._sandbox = sandbox
         self._folder = folder
         self._stopwatch = stopwatch
+        self._installations = installations
         self.lost: SandboxUnavailable | None = None
 
     @property
@@ -63,7 +72,7 @@ class SandboxBackend(BaseSandbox):
         timeout: int | None = None,  # noqa: ASYNC109
     ) -> ExecuteOffloadResult:
         """Run a command of the agent's own: its `execute` tool comes this way."""
-        result = await self._run(command, timeout)
+        result = await self._installations(command, lambda: self._run(command, timeout))
         output = result.output
         if result.timed_out:
             output += f"\n[killed: it had not ended after {result.seconds:.0f} s]"

@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any, Final, cast
@@ -19,15 +19,16 @@ from pydantic import BaseModel
 
 from assay_agentkit.agents import AgentRun, Bounds, build_agent, run_agent
 from assay_agentkit.meter import ModelMeter
-from assay_contracts.runs import Bound, TraceStep
+from assay_contracts.runs import Bound, ModelUse, TraceStep
 from assay_contracts.tasks import Task
 from assay_sandbox_runner.adapters.deepagents_backend import SHOWN_CHARS, SandboxBackend
 from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import SKILLS, Sandbox
 
-PROMPT_VERSION: Final = "executor-1"
+PROMPT_VERSION: Final = "executor-2"
 """Changes with every change of `prompts/executor.md`."""
 
 _PROMPT: Final = (files("assay_sandbox_runner") / "prompts" / "executor.md").read_text("utf-8")
@@ -44,14 +45,27 @@ class SkillNotDisclosed(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeepAgentExecutor:
-    """Carries one task out with the skills that are mounted in the sandbox."""
+class DeepAgentExecutors:
+    """Makes the executing agents of a run."""
 
     model: BaseChatModel
     label: str
     """How reports name the model."""
     model_calls: int
     """Most that one task may take."""
+
+    def __call__(self, stopwatch: Stopwatch) -> "DeepAgentCrew":
+        return DeepAgentCrew(executors=self, stopwatch=stopwatch)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeepAgentCrew:
+    """Carries a run's tasks out with the skills that are mounted in its sandbox."""
+
+    executors: DeepAgentExecutors
+    stopwatch: Stopwatch
+    meter: ModelMeter = field(default_factory=ModelMeter)
+    installations: Installations = field(default_factory=Installations)
 
     async def __call__(
         self,
@@ -61,30 +75,32 @@ class DeepAgentExecutor:
         folder: str,
         skills: Collection[str],
         seconds: float,
-        stopwatch: Stopwatch,
+        tokens: int | None,
     ) -> Attempt:
-        """Let an agent work on the task in its folder for at most `seconds`.
+        """Let an agent work on the task in its folder within these bounds.
 
         Raises:
             AgentFailed: the model failed.
             SandboxUnavailable: the sandbox was lost.
             SkillNotDisclosed: the agent was not told of every one of `skills`.
         """
-        backend = SandboxBackend(sandbox, folder=folder, stopwatch=stopwatch)
-        bounds = Bounds(model_calls=self.model_calls, seconds=seconds)
-        recorder = StepRecorder(skills)
+        backend = SandboxBackend(
+            sandbox, folder=folder, stopwatch=self.stopwatch, installations=self.installations
+        )
+        bounds = Bounds(model_calls=self.executors.model_calls, seconds=seconds, tokens=tokens)
+        recorder, own_meter = StepRecorder(skills), ModelMeter()
         agent = build_agent(
-            self.model,
+            self.executors.model,
             name="executor",
             system_prompt=_system_prompt(task, folder),
             bounds=bounds,
             backend=backend,
             skills=[SKILLS],
+            meter=own_meter,
             middleware=[recorder],
         )
-        meter = ModelMeter()
         run: AgentRun[BaseModel] = await run_agent(
-            agent, task.prompt, bounds=bounds, callbacks=[meter]
+            agent, task.prompt, bounds=bounds, callbacks=[self.meter, own_meter]
         )
         if backend.lost:
             raise backend.lost
@@ -92,7 +108,11 @@ class DeepAgentExecutor:
             steps=recorder.steps,
             answer=run.answer,
             bounds_hit=_bounds_hit(run.stopped_by, recorder.steps),
-            model=meter.use(role="executor", model=self.label, prompt_version=PROMPT_VERSION),
+        )
+
+    def use(self) -> ModelUse:
+        return self.meter.use(
+            role="executor", model=self.executors.label, prompt_version=PROMPT_VERSION
         )
 
 

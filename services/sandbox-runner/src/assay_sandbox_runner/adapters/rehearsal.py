@@ -82,7 +82,7 @@ def _fitting(turn: Turn) -> ListedSkill | None:
 
 def _without_skill(turn: Turn) -> Reply:
     if turn.result_of("execute") is None:
-        return Reply(calls=(ToolUse("execute", {"command": "ls -la"}),))
+        return Reply(calls=(ToolUse("execute", {"command": "ls -AF"}),))
     return Reply("Could not do it: none of the listed skills fits this task.")
 
 

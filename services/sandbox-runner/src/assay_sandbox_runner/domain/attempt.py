@@ -7,7 +7,6 @@ from typing import Final
 
 from assay_contracts.runs import (
     Bound,
-    ModelUse,
     NetworkCall,
     TaskOutcome,
     Trace,
@@ -32,39 +31,35 @@ class Attempt:
     steps: tuple[TraceStep, ...]
     answer: str
     bounds_hit: tuple[Bound, ...]
-    model: ModelUse
 
 
 @dataclass(frozen=True, slots=True)
 class TaskWindow:
-    """When a task was being worked on, checks included."""
+    """Where and when a task was being worked on, checks included."""
 
     task_id: str
+    folder: str
     started: datetime
     ended: datetime
 
 
-def seconds_for_task(*, run_limit_s: float, tasks: int, ceiling_s: float) -> float:
+def seconds_for_task(*, run_limit_s: float, turns: int, ceiling_s: float) -> float:
     """How long one task may take, so that tasks that all hang still leave a run that ended.
 
     A hanging skill is the skill's failure; only a run that overran as a whole is ours.
+
+    Args:
+        run_limit_s: What the whole run may take.
+        turns: How many tasks go one after another; tasks side by side are one turn.
+        ceiling_s: What one task may take in any case.
     """
     reserve = max(_RESERVE * run_limit_s, min(_LEAST_RESERVE_S, run_limit_s / 2))
-    return min(ceiling_s, (run_limit_s - reserve) / max(1, tasks))
+    return min(ceiling_s, (run_limit_s - reserve) / max(1, turns))
 
 
-def total_use(uses: Sequence[ModelUse]) -> ModelUse | None:
-    """The sum of what one role's model cost; None where it was never asked."""
-    if not uses:
-        return None
-    return uses[0].model_copy(
-        update={
-            "calls": sum(use.calls for use in uses),
-            "input_tokens": sum(use.input_tokens for use in uses),
-            "output_tokens": sum(use.output_tokens for use in uses),
-            "seconds": round(sum(use.seconds for use in uses), 4),
-        }
-    )
+def tokens_for_task(budget: int | None, tasks: int) -> int | None:
+    """An equal share for each, so that no task is cut short by another's appetite."""
+    return None if budget is None else budget // max(1, tasks)
 
 
 def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
@@ -84,19 +79,28 @@ def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
 def attribute(
     calls: Sequence[ObservedCall], windows: Sequence[TaskWindow]
 ) -> tuple[NetworkCall, ...]:
-    """Each call with the task during which it was made; none for what came outside of tasks."""
+    """Each call with the task that made it; none where that cannot be told.
+
+    The folder that the calling command was started in tells. Where it is not known, the time
+    does, if only one task was being worked on then.
+    """
     return tuple(
         NetworkCall(
             at=call.at,
-            task_id=next(
-                (w.task_id for w in windows if w.started <= call.at <= w.ended),
-                None,
-            ),
+            task_id=_task_of(call, windows),
             command=clip(call.command, _COMMAND_CHARS).text,
             destination=clip(call.destination, _COMMAND_CHARS).text,
         )
         for call in calls
     )
+
+
+def _task_of(call: ObservedCall, windows: Sequence[TaskWindow]) -> str | None:
+    for window in windows:
+        if call.cwd == window.folder:
+            return window.task_id
+    then = [window.task_id for window in windows if window.started <= call.at <= window.ended]
+    return then[0] if len(then) == 1 else None
 
 
 def files_made(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:

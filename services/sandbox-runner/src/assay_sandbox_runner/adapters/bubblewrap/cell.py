@@ -122,7 +122,7 @@ class BubblewrapSandbox:
         number = next(self._numbers)
         watch = self._vessel.watch
         if watch is not None:
-            watch.ledger.command_started(number, command)
+            watch.ledger.command_started(number, command, cwd)
         job = self._program(
             [layout.shell(), "-c", command],
             cwd=cwd,

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay_sandbox_runner.ports import ObservedCall
 
@@ -26,6 +26,12 @@ _LISTED: Final = 1000
 """Calls beyond this many are not listed."""
 _COMMAND_LENGTH: Final = 200
 _DNS_PORT: Final = 53
+
+
+class _Command(NamedTuple):
+    text: str
+    cwd: str | None
+    """None where the command is but the likeliest."""
 
 
 class CallLedger:
@@ -38,15 +44,15 @@ class CallLedger:
 
     def __init__(self, unroutable: Callable[[], int]) -> None:
         self._unroutable = unroutable
-        self._commands: dict[int, str] = {}
+        self._commands: dict[int, _Command] = {}
         self._calls: list[ObservedCall] = []
         self._addressed = 0
-        self._looked_up: Counter[tuple[str, str]] = Counter()
-        self._asked: Counter[tuple[str, str, int]] = Counter()
+        self._looked_up: Counter[tuple[_Command, str]] = Counter()
+        self._asked: Counter[tuple[_Command, str, int]] = Counter()
         self._baseline = unroutable()
 
-    def command_started(self, number: int, command: str) -> None:
-        self._commands[number] = command[:_COMMAND_LENGTH]
+    def command_started(self, number: int, command: str, cwd: str) -> None:
+        self._commands[number] = _Command(command[:_COMMAND_LENGTH], cwd)
 
     def address(self, destination: str, number: int | None) -> None:
         """Enter a call to an address by the command of that number, or else the last one."""
@@ -79,14 +85,16 @@ class CallLedger:
         self._addressed = 0
         self._baseline = self._unroutable()
 
-    def _command(self, number: int | None) -> str:
+    def _command(self, number: int | None) -> _Command:
         if number in self._commands:
             return self._commands[number]
-        return next(reversed(self._commands.values()), "")
+        last = next(reversed(self._commands.values()), None)
+        return _Command(last.text if last else "", None)
 
-    def _enter(self, destination: str, command: str) -> None:
+    def _enter(self, destination: str, command: _Command) -> None:
         if len(self._calls) < _LISTED:
-            self._calls.append(ObservedCall(datetime.now(UTC), destination, command))
+            at = datetime.now(UTC)
+            self._calls.append(ObservedCall(at, destination, command.text, command.cwd))
 
 
 class KernelCounters:

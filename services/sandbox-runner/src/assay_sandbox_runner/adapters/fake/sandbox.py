@@ -167,7 +167,7 @@ class FakeSandbox:
 
     async def _run(self, command: str, cwd: str, streams: _Streams) -> int:
         if command in self._replies:
-            return self._reply(command, streams)
+            return self._reply(command, cwd, streams)
         code = 0
         for joint, part in _parts(command):
             if joint == "&&" and code != 0:
@@ -178,14 +178,14 @@ class FakeSandbox:
                 return leave.code
         return code
 
-    def _reply(self, command: str, streams: _Streams) -> int:
+    def _reply(self, command: str, cwd: str, streams: _Streams) -> int:
         reply = self._replies[command]
         streams.out += reply.stdout
         streams.err += reply.stderr
         for path, content in reply.files.items():
             self._files.write(path, content)
         for destination in reply.calls:
-            self._call(destination, command)
+            self._call(destination, command, cwd)
         self._files.environment.packages.update(reply.installs)
         return reply.exit_code
 
@@ -230,15 +230,15 @@ class FakeSandbox:
         return 0
 
     def call(self, turn: _Turn) -> int:
-        self._call(turn.rest[0], turn.command)
+        self._call(turn.rest[0], turn.command, turn.cwd)
         return 0 if self._network == "open" else 1
 
     def vanish(self, _: _Turn) -> int:
         self.lose("the sandbox ended by itself")
         return 0
 
-    def _call(self, destination: str, command: str) -> None:
-        self._calls.append(ObservedCall(datetime.now(UTC), destination, command[:200]))
+    def _call(self, destination: str, command: str, cwd: str) -> None:
+        self._calls.append(ObservedCall(datetime.now(UTC), destination, command[:200], cwd))
 
 
 def _say(turn: _Turn, text: str) -> int:
