@@ -1,4 +1,4 @@
-"""`assay up`, as a person runs it: one stack, killed, stopped, started again on its data."""
+"""The embedded stack as a person runs it: stopped, killed, interrupted, started again."""
 
 import io
 import json
@@ -22,6 +22,7 @@ from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.ports import free_ports
 from assay_cli.packing import pack
 from assay_cli.testing import private_folder
+from assay_contracts.reports import Report
 
 EXAMPLE = Path(__file__).parents[2] / "examples/skills/csv-analyzer"
 TOKEN = "a-token-of-our-own"
@@ -60,19 +61,21 @@ class Up:
 
     def pid_of(self, name: str) -> int:
         """Of one of its processes."""
-        for pid in self.descendants()[1:]:
+        for pid in descendants(self.process.pid)[1:]:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
             program = Path(words[0]).name.removesuffix("-server")
             if name == program or f"assay_{name}" in words:
                 return pid
         raise AssertionError(f"no {name} among its processes")
 
-    def descendants(self) -> list[int]:
-        found = [self.process.pid]
-        for pid in found:
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-        return found
+
+def descendants(pid: int) -> list[int]:
+    """The process and all that came of it."""
+    found = [pid]
+    for one in found:
+        for task in Path(f"/proc/{one}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def ask(url: str, token: str, body: bytes | None = None, kind: str = "") -> dict[str, object]:
@@ -139,7 +142,7 @@ def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
             assert second.returncode == 3
             assert f"Another stack (process {running.process.pid})" in second.stderr
 
-            with ended_after(running.descendants()):
+            with ended_after(descendants(running.process.pid)):
                 running.process.send_signal(signal.SIGTERM)
                 running.read_until("Stopped.")
                 assert running.process.wait() == 0
@@ -147,7 +150,7 @@ def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
         with up(data, ASSAY_ADMIN_TOKEN=TOKEN) as running:
             running.read_until("Press Ctrl-C")
             assert running.get(f"/api/admin/skills/{skill_id}")["name"] == "csv-analyzer"
-            with ended_after(running.descendants()):
+            with ended_after(descendants(running.process.pid)):
                 running.process.kill()
 
 
@@ -206,3 +209,52 @@ def test_a_data_folder_too_deep_for_a_socket_works_all_the_same() -> None:
             running.process.send_signal(signal.SIGTERM)
             assert running.process.wait() == 0
             assert len(before - set(Path("/tmp").glob("assay-*/.s.PGSQL.5432"))) == 1
+
+
+def validating(temporary: Path, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [ASSAY, "validate", str(EXAMPLE), *arguments],
+        env={"PATH": os.environ["PATH"], "HOME": str(temporary), "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_private_validation_cleans_up_after_itself() -> None:
+    with private_folder() as temporary, validating(temporary, "--json") as process:
+        output, progress = process.communicate()
+        assert process.returncode == 0, progress
+        assert Report.model_validate_json(output).verdict == "passed"
+        assert "offline run: done in" in progress
+        assert list(temporary.iterdir()) == []
+
+
+def test_an_interrupted_validation_leaves_nothing_behind() -> None:
+    with private_folder() as temporary, validating(temporary) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "online run" in line:
+                break
+        with ended_after(descendants(process.pid)[1:]):
+            process.send_signal(signal.SIGTERM)
+            assert process.wait() == 128 + signal.SIGTERM
+        assert list(temporary.iterdir()) == []
+
+
+def test_the_logs_of_a_stack_that_could_not_start_are_kept() -> None:
+    with private_folder() as temporary:
+        environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
+        done = subprocess.run(
+            [ASSAY, "validate", str(EXAMPLE)],
+            # No service starts with a log level that there is not.
+            env={**environment, "ASSAY_LOG_LEVEL": "shouting"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 3
+        (folder,) = temporary.iterdir()
+        assert [path.name for path in folder.iterdir()] == ["logs"]
+        assert f"The logs are in {folder / 'logs'}." in done.stderr
+        assert "The private stack failed" in done.stderr
