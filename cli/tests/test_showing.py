@@ -99,7 +99,8 @@ def test_the_score_card_has_everything_a_person_asks_first(make_report: ReportMa
         "5 of 5  used the skill, 1 command, 1 of 1 checks, 0.5 s",
         "2 of 5  did not use the skill",
         "The file is there.",
-        "api.example.org:443 by t1 (curl x)",
+        "network calls, online run   not watched",
+        "network calls, offline run  api.example.org:443 by t1 (curl x)",
         "No requirements.txt.",
         "no LLM took part",
         "12.5 s, of which 0.2 s in the model and 3.0 s in sandbox commands",
@@ -131,6 +132,12 @@ def test_the_score_card_of_an_inconclusive_validation_blames_no_one(
     assert "of 100" not in shown
     assert "online  –  sandbox: no namespace" in shown
     assert "unknown, for the run failed" in shown
+
+
+def test_an_offline_run_without_network_calls_says_so(make_report: ReportMaker) -> None:
+    report = make_report()
+    quiet = report.runs[1].model_copy(update={"network_calls": ()})
+    assert "network calls, offline run  none" in card(make_report(runs=(quiet,)))
 
 
 def test_a_skipped_offline_run_is_no_zero(make_report: ReportMaker) -> None:

@@ -125,7 +125,8 @@ def _network(run: RunReport) -> str:
     if run.failure is not None:
         return "unknown, for the run failed"
     if not run.network_calls:
-        return "none"
+        watched = run.sandbox is not None and run.sandbox.network == "blocked"
+        return "none" if watched else "not watched"
     calls = [
         f"{one_line(call.destination, 80)} by {call.task_id or 'no task'}"
         f" ({one_line(call.command, 60)})"
