@@ -41,9 +41,9 @@ bench: $(READY) ## Measure the platform's overhead and idle memory
 schemas: $(READY) ## Write the JSON Schemas of all messages anew
 	$(BIN)/python -m assay_contracts.schemas libs/contracts/schemas
 
-lock: $(READY) ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
-	$(FIND_UV); \
-	$$uv pip compile cli/pyproject.toml requirements-dev.in $(ARGS) \
+lock: ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
+	@$(FIND_UV); \
+	"$$uv" pip compile cli/pyproject.toml requirements-dev.in $(ARGS) \
 	  --universal --python-version 3.11 --generate-hashes --no-header --quiet \
 	  $(foreach package,$(notdir $(PACKAGES)),--no-emit-package assay-$(package)) \
 	  --output-file requirements.lock
