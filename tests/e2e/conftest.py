@@ -17,6 +17,7 @@ import pytest_asyncio
 from nats.aio.msg import Msg
 
 from assay_cli.embedded.stack import Stack
+from assay_cli.testing import slow_skill
 from assay_contracts.reports import Report
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.validations import ValidationCompleted
@@ -94,35 +95,6 @@ def zipped(folder: Path) -> bytes:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 archive.write(path, path.relative_to(folder.parent))
-    return buffer.getvalue()
-
-
-def slow_skill(name: str, seconds: float) -> bytes:
-    """A skill that counts lines, taking its time about it."""
-    text = f"""---
-name: {name}
-description: Counts the lines and words of a plain text file and writes the counts as JSON.
----
-
-# Counting
-
-Count the lines and words of a text file:
-
-```bash
-python3 scripts/count.py notes.txt --output counts.json
-```
-"""
-    script = f"""import json, pathlib, sys, time
-time.sleep({seconds})
-text = pathlib.Path(sys.argv[1]).read_text()
-counts = {{"lines": len(text.splitlines()), "words": len(text.split())}}
-pathlib.Path(sys.argv[3]).write_text(json.dumps(counts))
-print(json.dumps(counts))
-"""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(f"{name}/SKILL.md", text)
-        archive.writestr(f"{name}/scripts/count.py", script)
     return buffer.getvalue()
 
 
