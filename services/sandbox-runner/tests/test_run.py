@@ -310,6 +310,31 @@ async def test_deleted_snapshot_is_gone(runner: Runner) -> None:
     assert late.failure.category == "sandbox"
 
 
+async def test_checks_tell_whether_they_passed_before_the_work(runner: Runner) -> None:
+    skill = runner.store.add_skill()
+    checks = (FileCheck(path="report.txt"), FileCheck(path="notes.txt"))
+
+    online = finished(
+        await runner.use_case()(a_run("online", skill, tasks=(a_task("t1", *checks),)))
+    )
+
+    (outcome,) = online.outcomes
+    assert [(c.passed, c.passed_before) for c in outcome.checks] == [(True, False), (True, True)]
+    assert runner.store.traces[outcome.trace_key].files_made == ("report.txt",)
+
+
+async def test_plan_whose_checks_show_nothing_is_not_carried_out(runner: Runner) -> None:
+    skill = runner.store.add_skill()
+    checks = (CommandCheck(command="true"), PatternCheck(pattern=".*"))
+
+    result = await runner.use_case()(a_run("online", skill, tasks=(a_task("t1", *checks),)))
+
+    assert result.failure is not None
+    assert result.failure.category == "model"
+    assert "every check of t1 passes before any work" in result.failure.reason
+    assert runner.store.traces == {}
+
+
 # -- failures of the platform ----------------------------------------------------------------------
 
 

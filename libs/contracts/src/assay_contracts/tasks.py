@@ -55,3 +55,5 @@ class CheckResult(Model):
     check: Check
     passed: bool
     detail: str = Field(max_length=2000)
+    passed_before: bool = False
+    """It passed before any work was done too, so that passing shows nothing."""

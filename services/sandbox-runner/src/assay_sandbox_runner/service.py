@@ -20,7 +20,7 @@ from assay_contracts.runs import (
     TaskOutcome,
     Trace,
 )
-from assay_contracts.tasks import Task
+from assay_contracts.tasks import CheckResult, Task
 from assay_contracts.validations import (
     CleanupFinished,
     CleanupRequested,
@@ -30,11 +30,14 @@ from assay_contracts.validations import (
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.domain.attempt import (
     LISTED_CALLS,
+    NOTHING_DONE,
     TaskWindow,
     attribute,
+    compared,
     files_made,
     outcome_of,
     seconds_for_task,
+    shows_nothing,
     tokens_for_task,
 )
 from assay_sandbox_runner.domain.meeting import meeting_place
@@ -173,6 +176,8 @@ class CarryOutRun:
                     ceiling_s=self.task_seconds,
                 ),
                 tokens=tokens_for_task(request.token_budget, total),
+                # On a snapshot, what an earlier run installed may satisfy checks on its own.
+                from_scratch=request.base is None,
                 sandbox=sandbox,
                 skills=skills,
                 crew=crew,
@@ -195,6 +200,7 @@ class CarryOutRun:
         key: str,
         seconds: float,
         tokens: int | None,
+        from_scratch: bool,
         sandbox: Sandbox,
         skills: MountedSkills,
         crew: Crew,
@@ -202,6 +208,7 @@ class CarryOutRun:
     ) -> _Worked:
         started, began = datetime.now(UTC), time.perf_counter()
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
+        before = await self._checked_before(task, sandbox, stopwatch) if from_scratch else ()
         await _prepare(sandbox, folder, task)
         given = await _files_in(sandbox, folder)
         attempt = await crew(
@@ -220,8 +227,11 @@ class CarryOutRun:
             answer=attempt.answer,
             files_made=made[:_LISTED_FILES],
             skills_used=skills_used(attempt.steps, skills.files, root=SKILLS, folder=folder),
-            checks=await self.check(
-                task.checks, attempt, sandbox=sandbox, folder=folder, stopwatch=stopwatch
+            checks=compared(
+                before,
+                await self.check(
+                    task.checks, attempt, sandbox=sandbox, folder=folder, stopwatch=stopwatch
+                ),
             ),
             bounds_hit=attempt.bounds_hit,
         )
@@ -230,6 +240,26 @@ class CarryOutRun:
             outcome=outcome_of(trace, key=key, seconds=time.perf_counter() - began),
             window=TaskWindow(task.task_id, folder, started, datetime.now(UTC)),
         )
+
+    async def _checked_before(
+        self, task: Task, sandbox: Sandbox, stopwatch: Stopwatch
+    ) -> tuple[CheckResult, ...]:
+        """What the checks say of the input files alone, tried in a folder that goes away again."""
+        if not task.checks:
+            return ()
+        folder = posixpath.join(WORKSPACE, "before", task.task_id)
+        await _prepare(sandbox, folder, task)
+        results = await self.check(
+            task.checks, NOTHING_DONE, sandbox=sandbox, folder=folder, stopwatch=stopwatch
+        )
+        await sandbox.execute(f"rm -rf {folder}")
+        if shows_nothing(task, results):
+            raise AgentFailed(
+                "model",
+                f"The plan cannot be used: every check of {task.task_id} passes before any work "
+                "is done, so that passing them would show nothing.",
+            )
+        return results
 
     async def _say(self, request: RunRequested, detail: str, *, done: int) -> None:
         step = _STEPS.get(request.kind)

@@ -24,7 +24,7 @@ from assay_judge.domain.plan import TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 
 PLANNER_PROMPT: Final = "planner-1"
-GRADER_PROMPT: Final = "grader-1"
+GRADER_PROMPT: Final = "grader-2"
 REPORTER_PROMPT: Final = "reporter-1"
 SKILL_ROOT: Final = "/skill"
 

@@ -6,6 +6,7 @@ The ceiling stands on what code saw, so that no text can talk a failed task into
 |---|---|
 | every check failed | 2 |
 | no command that was run succeeded | 2 |
+| no check that failed before the work passes after it, and no checked file was changed | 2 |
 | nothing was checked and no tool call succeeded | 2 |
 | fewer than half of the checks passed | 3 |
 | some check failed | 4 |
@@ -22,9 +23,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay_contracts.grades import Evidence, Grade
 from assay_contracts.runs import Trace
-from assay_contracts.tasks import CheckResult, TaskId
+from assay_contracts.tasks import CheckResult, CommandCheck, TaskId
+from assay_judge.domain.material import shown_output
 
 SHORTEST_QUOTE: Final = 3
+UNPROVEN: Final = 2
+"""Highest grade for work of which there are only words."""
+_CLAIMS: Final = ("answer", "task")
 
 
 class Quotation(BaseModel):
@@ -62,6 +67,8 @@ def ceiling(trace: Trace, checks: Sequence[CheckResult]) -> Ceiling:
     runs = [step for step in trace.steps if step.exit_code is not None]
     if runs and all(step.exit_code != 0 for step in runs):
         return Ceiling(2, "no command that was run succeeded")
+    if checks and not any(_shows_work(result, trace) for result in checks):
+        return Ceiling(2, "no check that passed had failed before the work")
     if not checks and all(step.failed for step in trace.steps):
         return Ceiling(2, "nothing was checked and no tool call succeeded")
     if passed * 2 < len(checks):
@@ -71,9 +78,21 @@ def ceiling(trace: Trace, checks: Sequence[CheckResult]) -> Ceiling:
     return Ceiling(5, "no check failed")
 
 
+def _shows_work(result: CheckResult, trace: Trace) -> bool:
+    path = None if isinstance(result.check, CommandCheck) else result.check.path
+    return result.passed and (not result.passed_before or path in trace.files_made)
+
+
 def draft_problems(draft: GradeDraft, trace: Trace, checks: Sequence[CheckResult]) -> list[str]:
-    """Quotations that stand nowhere in the material, in words the grader can act on."""
+    """What is wrong with the evidence, in words the grader can act on."""
     problems = []
+    places = [locate(quotation.quote, trace, checks) for quotation in draft.evidence]
+    highest = min(draft.grade, ceiling(trace, checks).grade)
+    if highest > UNPROVEN and set(places) <= {*_CLAIMS, None}:
+        problems.append(
+            f"A grade above {UNPROVEN} needs evidence from an output, a check or the files made; "
+            "only the task's and the agent's own words are quoted."
+        )
     for number, quotation in enumerate(draft.evidence, start=1):
         if len(quotation.quote.strip()) < SHORTEST_QUOTE:
             problems.append(f"Quotation {number} is too short to show anything.")
@@ -89,7 +108,7 @@ def locate(quote: str, trace: Trace, checks: Sequence[CheckResult]) -> str | Non
     """Where the quotation stands, white space aside; None if nowhere."""
     wanted = _compact(quote)
     places = [
-        *((f"step {n} output", step.output) for n, step in enumerate(trace.steps, start=1)),
+        *((f"step {n} output", shown_output(step)) for n, step in enumerate(trace.steps, start=1)),
         *((f"step {n} arguments", step.arguments) for n, step in enumerate(trace.steps, start=1)),
         *((f"check {n}", result.detail) for n, result in enumerate(checks, start=1)),
         ("answer", trace.answer),

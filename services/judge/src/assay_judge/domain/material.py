@@ -1,10 +1,11 @@
 """Text from skills, traces and sandboxes as a model gets it: fenced, shortened, plainly data."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from assay_contracts.runs import Trace
+from assay_contracts.runs import Trace, TraceStep
 from assay_contracts.tasks import CheckResult, Task
 
 LONGEST_OUTPUT: Final = 6_000
@@ -12,6 +13,11 @@ LONGEST_ARGUMENTS: Final = 2_000
 LONGEST_ANSWER: Final = 4_000
 LONGEST_FILE: Final = 1_500
 MOST_STEPS: Final = 40
+_READS_TEXT: Final = re.compile(
+    r"\b(?:cat|head|tail|less|more|nl|sed|awk|grep|rg|strings|cp|tee|pandoc)\b[^;&|]*"
+    r"(?:\.(?:md|txt|rst|html?)\b|/\*)"
+)
+"""A command that shows a text, as far as its words tell."""
 _CUT: Final = "\n[... {count} characters left out ...]\n"
 
 
@@ -69,7 +75,7 @@ def grading_material(
                 "arguments": shortened(step.arguments, LONGEST_ARGUMENTS),
                 "exit_code": step.exit_code,
                 "failed": step.failed,
-                "output": _instructions_hidden(step.tool, step.arguments, step.output),
+                "output": shortened(shown_output(step), LONGEST_OUTPUT),
             }
             for number, step in enumerate(steps, start=first)
         ],
@@ -81,6 +87,7 @@ def grading_material(
                 "check": number,
                 "what": result.check.model_dump(),
                 "passed": result.passed,
+                "passed_before_the_work_too": result.passed_before,
                 "detail": result.detail,
             }
             for number, result in enumerate(checks, start=1)
@@ -89,8 +96,14 @@ def grading_material(
     }
 
 
-def _instructions_hidden(tool: str, arguments: str, output: str) -> str:
-    """A skill's instructions are its own claims about itself, and no work done on the task."""
-    if tool == "read_file" and "SKILL.md" in arguments:
-        return "[the instructions the agent read are not part of the material]"
-    return shortened(output, LONGEST_OUTPUT)
+def shown_output(step: TraceStep) -> str:
+    """What came of a step, but for what a skill says of itself: its claims are no work done."""
+    if _reads_a_skill(step):
+        return "[what the agent read in a skill's files is not part of the material]"
+    return step.output
+
+
+def _reads_a_skill(step: TraceStep) -> bool:
+    if step.tool == "execute":
+        return "skills/" in step.arguments and _READS_TEXT.search(step.arguments) is not None
+    return "skills/" in step.arguments

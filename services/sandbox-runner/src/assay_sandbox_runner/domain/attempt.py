@@ -12,6 +12,7 @@ from assay_contracts.runs import (
     Trace,
     TraceStep,
 )
+from assay_contracts.tasks import CheckResult, FileCheck, Task
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.ports import ObservedCall
 
@@ -31,6 +32,35 @@ class Attempt:
     steps: tuple[TraceStep, ...]
     answer: str
     bounds_hit: tuple[Bound, ...]
+
+
+NOTHING_DONE: Final = Attempt(steps=(), answer="", bounds_hit=())
+
+
+def shows_nothing(task: Task, before: Sequence[CheckResult]) -> bool:
+    """Whether every check of the task passes before any work, and none is on a file to be changed.
+
+    Args:
+        task: As planned.
+        before: Its checks' results on nothing but its input files.
+    """
+    given = {file.path for file in task.files}
+    return bool(before) and all(
+        result.passed and not (isinstance(result.check, FileCheck) and result.check.path in given)
+        for result in before
+    )
+
+
+def compared(
+    before: Sequence[CheckResult], after: Sequence[CheckResult]
+) -> tuple[CheckResult, ...]:
+    """The results after the work, each with what it was before if that was looked at."""
+    if not before:
+        return tuple(after)
+    return tuple(
+        late.model_copy(update={"passed_before": early.passed})
+        for early, late in zip(before, after, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
