@@ -14,9 +14,8 @@ from typing import TypeVar, cast
 
 import structlog
 from faststream import AckPolicy
-from faststream.message import StreamMessage
 from faststream.nats import JStream, NatsBroker, PullSub
-from faststream.nats.annotations import NatsMessage
+from faststream.nats.message import NatsMessage
 from faststream.nats.opentelemetry import NatsTelemetryMiddleware
 from faststream.nats.prometheus import NatsPrometheusMiddleware
 from nats.aio.client import Client
@@ -65,9 +64,9 @@ class TopologyMissing(RuntimeError):
     """The bus lacks the streams or consumers this service needs."""
 
 
-async def _undecoded(message: StreamMessage[Msg]) -> bytes:
+async def _itself(message: NatsMessage) -> NatsMessage:
     # Decoding is ours: bytes that do not parse must reach the dead letters, not an exception.
-    return message.body
+    return message
 
 
 class Bus:
@@ -83,7 +82,10 @@ class Bus:
             name=f"assay-{service}",
             inbox_prefix=self._inbox,
             ack_policy=AckPolicy.MANUAL,
-            decoder=_undecoded,
+            decoder=_itself,
+            # Handlers take the message and nothing else; injecting it costs a thread's work each.
+            apply_types=False,
+            serializer=None,
             # The defaults give up after two minutes and then spin for ever; see `_on_closed`.
             max_reconnect_attempts=-1,
             reconnect_time_wait=1,
@@ -220,6 +222,7 @@ class Bus:
     async def ask(self, question: Rpc[R], *, timeout_s: float = 10.0) -> R:
         """Raises ProblemError: the answerer's refusal, or SERVICE_UNAVAILABLE if none answers."""
         try:
+            await self._connected(min(timeout_s, PUBLISH_TIMEOUT_S))
             answer = await self._broker.request(
                 question.model_dump_json().encode(), question.SUBJECT, timeout=timeout_s
             )
@@ -252,6 +255,8 @@ class Bus:
                 f"The bus has no consumers for {self.service}. Start the scorer, which makes them."
             ) from error
         await self._broker.start()
+        # Until the server has answered, it may not know yet what this service listens to.
+        await self._connection().flush(int(PUBLISH_TIMEOUT_S))
 
     async def check(self) -> None:
         """Ask the bus for proof of life and of this service's consumers.
@@ -276,6 +281,12 @@ class Bus:
             await self._broker.stop()
 
     # -- inside ---------------------------------------------------------------------------------
+
+    async def _connected(self, within_s: float) -> None:
+        """Wait for a bus that is away, so that no question is sent when nobody waits for it."""
+        async with asyncio.timeout(within_s):
+            while not self._connection().is_connected:  # noqa: ASYNC110  # no event tells
+                await asyncio.sleep(0.05)
 
     def _subscribe_durably(
         self, subject: str, receive: Callable[[NatsMessage], Awaitable[None]]
