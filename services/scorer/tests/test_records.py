@@ -1,7 +1,7 @@
 """The records on a real database: what must be atomic is, and what must be unique is."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -20,6 +20,7 @@ from assay_contracts.rpc import (
     ListSkills,
     ProblemError,
     RegisterReply,
+    RegisterSkill,
 )
 from assay_contracts.validations import ValidationProgressed
 from assay_scorer.adapters.migrate import alembic_config, migrate
@@ -28,6 +29,8 @@ from assay_scorer.adapters.tables import Base
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_scorer.testing import an_upload, gone_wrong, well_done
 from assay_servicekit.bus import Unavailable
+
+Uploading = Callable[[RegisterSkill], Awaitable[RegisterReply]]
 
 
 class Shelf:
@@ -75,8 +78,16 @@ def conduct(engine: AsyncEngine, shelf: Shelf) -> Conduct:
 
 
 @pytest.fixture
-def register(conduct: Conduct) -> Register:
-    return Register(conduct=conduct)
+def register(conduct: Conduct) -> Uploading:
+    """Register an upload and start it if there is room, as the running service does."""
+    record = Register(conduct=conduct, start_soon=lambda: None)
+
+    async def registered(upload: RegisterSkill) -> RegisterReply:
+        reply = await record(upload)
+        await conduct.start_queued()
+        return reply
+
+    return registered
 
 
 async def outbox(engine: AsyncEngine, subject: str) -> list[str]:
@@ -113,7 +124,7 @@ async def run_to_the_end(engine: AsyncEngine, conduct: Conduct, reply: RegisterR
 
 
 async def test_an_upload_is_recorded_announced_and_started(
-    engine: AsyncEngine, register: Register, conduct: Conduct
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     reply = await register(an_upload())
     assert len(await outbox(engine, "skill.uploaded")) == 1
@@ -126,14 +137,16 @@ async def test_an_upload_is_recorded_announced_and_started(
     )
 
 
-async def test_the_same_upload_twice_is_one_upload(engine: AsyncEngine, register: Register) -> None:
+async def test_the_same_upload_twice_is_one_upload(
+    engine: AsyncEngine, register: Uploading
+) -> None:
     upload = an_upload()
     first, second = await register(upload), await register(upload)
     assert (second.skill_id, second.validation_id) == (first.skill_id, first.validation_id)
     assert len(await outbox(engine, "skill.uploaded")) == 1
 
 
-async def test_of_many_uploads_of_one_name_one_is_taken(register: Register) -> None:
+async def test_of_many_uploads_of_one_name_one_is_taken(register: Uploading) -> None:
     answers = await asyncio.gather(
         *(register(an_upload()) for _ in range(12)), return_exceptions=True
     )
@@ -144,22 +157,65 @@ async def test_of_many_uploads_of_one_name_one_is_taken(register: Register) -> N
     assert {error.problem.details.skill_id for error in refused} == {taken[0].skill_id}
 
 
-async def test_a_rejected_skill_may_come_again_as_its_next_revision(
-    engine: AsyncEngine, register: Register, conduct: Conduct
-) -> None:
-    first = await register(an_upload())
+async def rejected(engine: AsyncEngine, conduct: Conduct, reply: RegisterReply) -> None:
     take = TakeResult(conduct=conduct)
-    for _ in range(2):
-        await take(well_done(await newest_work(engine, first.validation_id)))
-    await take(well_done(await newest_work(engine, first.validation_id), grade=1))
-    await take(well_done(await newest_work(engine, first.validation_id)))
-    again = await register(an_upload())
-    assert again.skill_id == first.skill_id
-    assert again.revision == 2
+    for grade in (5, 5, 1, 5):
+        await take(well_done(await newest_work(engine, reply.validation_id), grade=grade))
+
+
+async def test_identical_content_is_recognised(register: Uploading) -> None:
+    first = await register(an_upload(sha256="1" * 64))
+    for sha256, same_as in (("1" * 64, 1), ("2" * 64, None)):
+        with pytest.raises(ProblemError) as refused:
+            await register(an_upload(sha256=sha256))
+        problem = refused.value.problem
+        assert problem.code == "SKILL_ALREADY_EXISTS"
+        assert problem.details.skill_id == first.skill_id
+        assert problem.details.same_as_revision == same_as
+        assert ("This very content" in problem.message) == (same_as is not None)
+
+
+async def test_a_rejected_skill_may_come_again_as_its_next_revision(
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
+) -> None:
+    answer = Answer(records=conduct.records)
+    contents = ("1" * 64, "2" * 64, "1" * 64)
+    replies = []
+    for sha256 in contents:
+        replies.append(await register(an_upload(sha256=sha256)))
+        await rejected(engine, conduct, replies[-1])
+    assert len({reply.skill_id for reply in replies}) == 1
+    assert [(reply.revision, reply.same_as_revision) for reply in replies] == [
+        (1, None),
+        (2, None),
+        (3, 1),
+    ]
+    detail = await answer.skill(GetSkill(skill_id=replies[0].skill_id))
+    assert (detail.revision, detail.status, detail.bundle_sha256) == (3, "rejected", "1" * 64)
+    async with engine.connect() as connection:
+        kept = await connection.scalars(
+            text("select revision from validations where verdict = 'failed' order by revision")
+        )
+        assert list(kept) == [1, 2, 3]
+
+
+async def test_of_many_next_revisions_at_once_one_is_taken(
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
+) -> None:
+    await rejected(engine, conduct, await register(an_upload()))
+    upload = an_upload()
+    answers = await asyncio.gather(
+        *(register(an_upload()) for _ in range(4)),
+        *(register(upload) for _ in range(4)),
+        return_exceptions=True,
+    )
+    taken = [answer for answer in answers if isinstance(answer, RegisterReply)]
+    assert {reply.revision for reply in taken} == {2}
+    assert len({reply.validation_id for reply in taken}) == 1
 
 
 async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_first(
-    engine: AsyncEngine, register: Register, conduct: Conduct
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     replies = [await register(an_upload(f"skill-{n}")) for n in range(4)]
     answer = Answer(records=conduct.records)
@@ -176,7 +232,7 @@ async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_fir
 
 
 async def test_two_endings_at_once_do_not_admit_too_many(
-    engine: AsyncEngine, register: Register, conduct: Conduct
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     replies = [await register(an_upload(f"skill-{n}")) for n in range(6)]
     await asyncio.gather(*(run_to_the_end(engine, conduct, reply) for reply in replies[:2]))
@@ -185,7 +241,7 @@ async def test_two_endings_at_once_do_not_admit_too_many(
 
 
 async def test_a_duplicate_result_has_one_effect(
-    engine: AsyncEngine, register: Register, conduct: Conduct, shelf: Shelf
+    engine: AsyncEngine, register: Uploading, conduct: Conduct, shelf: Shelf
 ) -> None:
     reply = await register(an_upload())
     take = TakeResult(conduct=conduct)
@@ -200,7 +256,7 @@ async def test_a_duplicate_result_has_one_effect(
 
 
 async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
-    engine: AsyncEngine, register: Register, conduct: Conduct
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     class Broken:
         async def keep(self, key: str, content: bytes) -> None:
@@ -226,7 +282,7 @@ async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
 
 
 async def test_a_retry_waits_for_its_time(
-    engine: AsyncEngine, register: Register, conduct: Conduct
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     reply = await register(an_upload())
     work = await newest_work(engine, reply.validation_id)
@@ -238,7 +294,7 @@ async def test_a_retry_waits_for_its_time(
         assert [float(delay) for delay in delays] == [0.0, 0.0, 2.0]
 
 
-async def test_status_tells_the_task_under_way(register: Register, conduct: Conduct) -> None:
+async def test_status_tells_the_task_under_way(register: Uploading, conduct: Conduct) -> None:
     reply = await register(an_upload())
     note = NoteProgress(records=conduct.records)
     await note(
@@ -256,7 +312,7 @@ async def test_status_tells_the_task_under_way(register: Register, conduct: Cond
 
 
 async def test_skills_are_listed_newest_first_filtered_and_searched(
-    register: Register, conduct: Conduct
+    register: Uploading, conduct: Conduct
 ) -> None:
     for name in ("pdf-tools", "csv-analyzer", "csv_odd"):
         await register(an_upload(name))
@@ -272,7 +328,7 @@ async def test_skills_are_listed_newest_first_filtered_and_searched(
     assert second.total == 3
 
 
-async def test_what_is_not_there_is_said_so(register: Register, conduct: Conduct) -> None:
+async def test_what_is_not_there_is_said_so(register: Uploading, conduct: Conduct) -> None:
     answer = Answer(records=conduct.records)
     with pytest.raises(ProblemError) as unknown:
         await answer.skill(GetSkill(skill_id=uuid4()))

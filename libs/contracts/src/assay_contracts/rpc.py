@@ -1,9 +1,9 @@
 """Questions that one service asks another and waits for, and the shape of every refusal."""
 
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Final, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from assay_contracts.base import Message, Model
 from assay_contracts.skills import (
@@ -43,6 +43,8 @@ class ProblemDetails(Model):
 
     findings: tuple[Finding, ...] = ()
     skill_id: UUID | None = None
+    same_as_revision: int | None = None
+    """The revision of that skill whose content is the uploaded one, byte for byte."""
     retry_after_s: int | None = None
     error_id: str | None = None
     """Find it in the logs."""
@@ -90,17 +92,27 @@ class SubmitReply(Model):
     status: SkillStatus
     validation_id: UUID
     findings: tuple[Finding, ...] = ()
+    revision: int = Field(default=1, ge=1)
+    same_as_revision: int | None = None
+
+
+SMALL_UPLOAD_BYTES: Final = 128 * 1024
+"""What the object store would keep as one chunk."""
 
 
 class IngestSubmit(Rpc[SubmitReply]):
-    """Unpack, check and register the upload that lies in the `uploads` bucket."""
+    """Unpack, check and register an upload."""
 
     SUBJECT: ClassVar[str] = "ingest.submit"
     REPLY = SubmitReply
 
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
     upload_id: UUID
     filename: str
     uploaded_by: str
+    content: bytes | None = Field(default=None, max_length=SMALL_UPLOAD_BYTES)
+    """A small upload, whole. None: it lies in the `uploads` bucket under its id."""
 
 
 class RegisterReply(Model):
@@ -108,12 +120,15 @@ class RegisterReply(Model):
     revision: int
     status: SkillStatus
     validation_id: UUID
+    same_as_revision: int | None = None
+    """The newest earlier revision with this very content."""
 
 
 class RegisterSkill(Rpc[RegisterReply]):
     """Record a checked upload and queue its validation, in one transaction.
 
-    Refused with `SKILL_ALREADY_EXISTS` when the name is in use. Idempotent by `upload_id`.
+    Refused with `SKILL_ALREADY_EXISTS` when the name is in use; a rejected skill gets its next
+    revision. Idempotent by `upload_id`.
     """
 
     SUBJECT: ClassVar[str] = "records.register"

@@ -3,6 +3,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from assay_scorer import handlers
+from assay_scorer.adapters.admission import Admission
 from assay_scorer.adapters.migrate import migrate
 from assay_scorer.adapters.outbox import Outbox
 from assay_scorer.adapters.reconciler import Reconciler
@@ -28,11 +29,13 @@ def create_app(settings: Settings) -> Service:
         announcer=outbox,
         clock=lambda: datetime.now(UTC),
         max_active=settings.max_active,
+        token_budget=settings.validation_tokens,
     )
+    admission = Admission(conduct)
     reconciler = Reconciler(engine, bus, conduct, settings.reconcile_every_s)
     handlers.register(
         bus,
-        register=Register(conduct=conduct),
+        register=Register(conduct=conduct, start_soon=admission.wake),
         take=TakeResult(conduct=conduct),
         note=NoteProgress(records=records),
         answer=Answer(records=records),
@@ -43,7 +46,9 @@ def create_app(settings: Settings) -> Service:
         await migrate(engine)
         await apply_topology(bus.jetstream())
         try:
-            async with background(outbox=outbox.run(), reconciler=reconciler.run()):
+            async with background(
+                outbox=outbox.run(), admission=admission.run(), reconciler=reconciler.run()
+            ):
                 yield
         finally:
             await engine.dispose()

@@ -38,6 +38,8 @@ class Conduct:
     announcer: Announcer
     clock: Clock
     max_active: int
+    token_budget: int | None = None
+    """What models may use for one validation; none means no bound."""
 
     async def __call__(self, validation_id: UUID, fact: Fact) -> None:
         """Raises Unavailable; the fact is then to be tried again."""
@@ -60,12 +62,18 @@ class Conduct:
         """Start the oldest queued validations for which there is room."""
         now = self.clock()
         decisions = [
-            decide(queued, Admitted(), now)
+            decide(queued, Admitted(token_budget=self.token_budget), now)
             for queued in await transaction.admissible(self.max_active)
         ]
         for decision in decisions:
             await transaction.store(decision, now)
         return tuple(decisions)
+
+    async def start_queued(self) -> None:
+        """As `admit`, in a transaction of its own. Raises Unavailable."""
+        async with self.records.transaction() as transaction:
+            started = await self.admit(transaction)
+        await self.tell(started)
 
     async def tell(self, decisions: tuple[Decision, ...]) -> None:
         """Wake the outbox and let listeners know how far these validations are."""
@@ -105,16 +113,21 @@ class TakeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Register:
-    """Records a checked upload, queues its validation, and starts it if there is room."""
+    """Records a checked upload and queues its validation.
+
+    Starting it is left to `start_soon`: whether there is room is found out one at a time, and
+    uploads need not wait in that line.
+    """
 
     conduct: Conduct
+    start_soon: Callable[[], None]
 
     async def __call__(self, upload: RegisterSkill) -> RegisterReply:
         """Raises ProblemError when the name is in use, Unavailable when the database is down."""
         async with self.conduct.records.transaction() as transaction:
             reply = await transaction.register(upload, self.conduct.clock())
-            started = await self.conduct.admit(transaction)
-        await self.conduct.tell(started)
+        self.conduct.announcer.wake()
+        self.start_soon()
         return reply
 
 

@@ -1,7 +1,7 @@
 """Made-up facts for tests of anything that needs a validation to talk about."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from assay_contracts.base import Failure, Result, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
@@ -27,11 +27,11 @@ NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 BUNDLE = BundleRef(key="bundle", sha256="a" * 64, size=10)
 
 
-def an_upload(name: str = "csv-analyzer", upload_id: UUID | None = None) -> RegisterSkill:
+def an_upload(name: str = "csv-analyzer", *, sha256: str = BUNDLE.sha256) -> RegisterSkill:
     return RegisterSkill(
-        upload_id=upload_id or uuid4(),
+        upload_id=uuid4(),
         uploaded_by="admin",
-        bundle=BUNDLE,
+        bundle=BUNDLE.model_copy(update={"sha256": sha256}),
         manifest=SkillManifest(name=name, description=f"What {name} does."),
     )
 

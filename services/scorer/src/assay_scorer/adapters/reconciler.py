@@ -62,6 +62,7 @@ class Reconciler:
                 else:
                     suspects.add(suspect)
         self._suspects = suspects
+        await self._conduct.start_queued()
 
     async def _open(self) -> list[Row[tuple[object, ...]]]:
         statement = (

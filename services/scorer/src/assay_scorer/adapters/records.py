@@ -1,55 +1,51 @@
-"""The records in PostgreSQL."""
+"""The records in PostgreSQL, as they are read."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from sqlalchemy import FromClause, Row, Select, func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import FromClause, Row, Select, event, func, select, text, update
+from sqlalchemy.engine import AdaptedConnection
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from assay_contracts.base import Message, Work
 from assay_contracts.rpc import (
     ListSkills,
-    Problem,
-    ProblemDetails,
-    ProblemError,
-    RegisterReply,
-    RegisterSkill,
     SkillDetail,
     SkillPage,
     SkillStatusView,
     SkillSummary,
 )
-from assay_contracts.skills import SkillUploaded
 from assay_contracts.validations import ReportRef
-from assay_scorer.adapters.tables import OutboxRow, RevisionRow, SkillRow, ValidationRow
-from assay_scorer.domain.conductor import Decision, Outgoing
+from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow
+from assay_scorer.adapters.transaction import PostgresTransaction
 from assay_scorer.domain.progress import fraction_done
 from assay_scorer.domain.report import report_ref
 from assay_scorer.domain.validation import Validation
 from assay_servicekit.bus import Unavailable
-from assay_servicekit.telemetry import current_traceparent
 
 COMMAND_TIMEOUT_S = 10
 AWAY = ("08", "53", "57P")
 """SQLSTATE classes of a server that is starting, stopping, full or out of reach."""
-ADMISSION_LOCK = 0x455A
-"""Key of the advisory lock that makes admission one at a time."""
 
 
 def open_engine(url: str) -> AsyncEngine:
     """An engine that notices a dead server instead of waiting for it."""
-    return create_async_engine(
+    engine = create_async_engine(
         url,
         pool_size=10,
         max_overflow=10,
-        pool_pre_ping=True,
         connect_args={"timeout": 5, "command_timeout": COMMAND_TIMEOUT_S},
     )
+    event.listen(engine.sync_engine, "checkout", _replace_if_closed)
+    return engine
+
+
+def _replace_if_closed(connection: AdaptedConnection, *_: object) -> None:
+    # The driver is told when the server goes; asking it costs no round trips, as a ping would.
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
 
 
 @asynccontextmanager
@@ -74,8 +70,8 @@ class PostgresRecords:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator["PostgresTransaction"]:
-        async with answering(), AsyncSession(self._engine) as session, session.begin():
-            yield PostgresTransaction(session)
+        async with answering(), self._engine.begin() as connection:
+            yield PostgresTransaction(connection)
 
     async def ping(self) -> None:
         """Raises Unavailable."""
@@ -174,196 +170,6 @@ class PostgresRecords:
         )
         async with answering(), self._engine.begin() as connection:
             await connection.execute(statement)
-
-
-class PostgresTransaction:
-    """Implements `ports.Transaction`."""
-
-    def __init__(self, session: AsyncSession) -> None:
-        self._session = session
-
-    async def register(self, upload: RegisterSkill, now: datetime) -> RegisterReply:
-        if (before := await self._registered(upload.upload_id)) is not None:
-            return before
-        skill = await self._skill_to_extend(upload, now)
-        number = 1 + (
-            await self._session.scalar(
-                select(func.coalesce(func.max(RevisionRow.number), 0)).where(
-                    RevisionRow.skill_id == skill.id
-                )
-            )
-            or 0
-        )
-        skill.status = "pending"
-        self._session.add(
-            RevisionRow(
-                skill_id=skill.id,
-                number=number,
-                upload_id=upload.upload_id,
-                uploaded_by=upload.uploaded_by,
-                bundle=upload.bundle.model_dump(mode="json"),
-                manifest=upload.manifest.model_dump(mode="json"),
-                findings=[finding.model_dump(mode="json") for finding in upload.findings],
-                created_at=now,
-            )
-        )
-        await self._session.flush()
-        validation = Validation(
-            validation_id=uuid4(),
-            skill_id=skill.id,
-            skill_name=skill.name,
-            revision=number,
-            kind="initial",
-            bundle=upload.bundle,
-            manifest=upload.manifest,
-            findings=upload.findings,
-            queued_at=now,
-        )
-        uploaded = SkillUploaded(
-            skill_id=skill.id,
-            revision=number,
-            bundle=upload.bundle,
-            manifest=upload.manifest,
-            findings=upload.findings,
-        )
-        await self.store(Decision(validation, (Outgoing(uploaded),)), now)
-        return RegisterReply(
-            skill_id=skill.id,
-            revision=number,
-            status="pending",
-            validation_id=validation.validation_id,
-        )
-
-    async def locked(self, validation_id: UUID) -> Validation | None:
-        document = await self._session.scalar(
-            select(ValidationRow.document)
-            .where(ValidationRow.id == validation_id)
-            .with_for_update()
-        )
-        return Validation.model_validate(document) if document is not None else None
-
-    async def admissible(self, limit: int) -> Sequence[Validation]:
-        await self._session.execute(select(func.pg_advisory_xact_lock(ADMISSION_LOCK)))
-        active = await self._session.scalar(
-            select(func.count()).where(ValidationRow.step.not_in(("queued", "done")))
-        )
-        documents = await self._session.scalars(
-            select(ValidationRow.document)
-            .where(ValidationRow.step == "queued")
-            .order_by(ValidationRow.queued_at)
-            .limit(max(0, limit - (active or 0)))
-            .with_for_update()
-        )
-        return [Validation.model_validate(document) for document in documents]
-
-    async def store(self, decision: Decision, now: datetime) -> None:
-        validation = decision.validation
-        asked = [
-            outgoing.message.dedup_key()
-            for outgoing in decision.outgoing
-            if isinstance(outgoing.message, Work) and outgoing.message.step_id == validation.step_id
-        ]
-        row = {
-            **({"work_key": asked[0]} if asked else {}),
-            "skill_id": validation.skill_id,
-            "revision": validation.revision,
-            "kind": validation.kind,
-            "step": validation.step,
-            "stage": validation.stage,
-            "verdict": validation.verdict,
-            "overall": validation.scores.overall if validation.scores else None,
-            "queued_at": validation.queued_at,
-            "started_at": validation.started_at,
-            "deadline": validation.deadline,
-            "completed_at": validation.completed_at,
-            "detail": validation.reason or validation.step.replace("_", " "),
-            "tasks_done": 0,
-            "tasks_total": len(validation.tasks),
-            "document": validation.model_dump(mode="json"),
-        }
-        await self._session.execute(
-            insert(ValidationRow)
-            .values(id=validation.validation_id, **row)
-            .on_conflict_do_update(index_elements=["id"], set_=row)
-        )
-        await self._session.execute(
-            update(SkillRow)
-            .where(SkillRow.id == validation.skill_id)
-            .values(status=validation.skill_status)
-        )
-        for outgoing in decision.outgoing:
-            await self._queue(outgoing.message, now, now + outgoing.delay)
-
-    async def _queue(self, message: Message, now: datetime, due_at: datetime) -> None:
-        await self._session.execute(
-            insert(OutboxRow)
-            .values(
-                dedup_key=message.dedup_key(),
-                subject=message.subject(),
-                body=message.model_dump_json(),
-                traceparent=current_traceparent(),
-                created_at=now,
-                due_at=due_at,
-            )
-            .on_conflict_do_nothing(index_elements=["dedup_key"])
-        )
-
-    async def _registered(self, upload_id: UUID) -> RegisterReply | None:
-        row = (
-            await self._session.execute(
-                select(RevisionRow.skill_id, RevisionRow.number, SkillRow.status, ValidationRow.id)
-                .join(SkillRow, SkillRow.id == RevisionRow.skill_id)
-                .join(
-                    ValidationRow,
-                    (ValidationRow.skill_id == RevisionRow.skill_id)
-                    & (ValidationRow.revision == RevisionRow.number),
-                )
-                .where(RevisionRow.upload_id == upload_id)
-                .order_by(ValidationRow.queued_at)
-                .limit(1)
-            )
-        ).one_or_none()
-        if row is None:
-            return None
-        skill_id, number, status, validation_id = row
-        return RegisterReply.model_validate(
-            {
-                "skill_id": skill_id,
-                "revision": number,
-                "status": status,
-                "validation_id": validation_id,
-            }
-        )
-
-    async def _skill_to_extend(self, upload: RegisterSkill, now: datetime) -> SkillRow:
-        """The skill this upload is a revision of, held. Raises ProblemError if the name is taken.
-
-        Two uploads of one new name meet at the unique index: the second waits for the first and
-        then finds it.
-        """
-        name = upload.manifest.name
-        created = await self._session.scalar(
-            insert(SkillRow)
-            .values(id=uuid4(), name=name, status="pending", created_at=now)
-            .on_conflict_do_nothing(index_elements=["name"])
-            .returning(SkillRow.id)
-        )
-        skill = await self._session.scalar(
-            select(SkillRow).where(SkillRow.name == name).with_for_update()
-        )
-        assert skill is not None
-        if created is None and skill.status != "rejected":
-            raise ProblemError(
-                Problem(
-                    code="SKILL_ALREADY_EXISTS",
-                    message=(
-                        f"A skill named '{name}' already exists and is {skill.status}. "
-                        f"Delete it, wait until it is rejected, or upload under another name."
-                    ),
-                    details=ProblemDetails(skill_id=skill.id),
-                )
-            )
-        return skill
 
 
 def _newest_validation() -> FromClause:
