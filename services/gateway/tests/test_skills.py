@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from assay_contracts.rpc import GetStatus, IngestSubmit, ListSkills
-from assay_gateway.testing import Ingest, Records, sample_detail, sample_status
+from assay_gateway.testing import WARNING, Ingest, Records, sample_detail, sample_status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -25,6 +25,9 @@ async def test_upload_hands_the_file_to_ingest_and_says_what_became_of_it(
         "format_valid": True,
         "format_errors": [],
         "format_warnings": ["No requirements.txt."],
+        "findings": [WARNING.model_dump()],
+        "revision": 1,
+        "same_as_revision": None,
         "message": "Skill uploaded, validation started",
     }
     assert ingest.received == [b"PK zip"]

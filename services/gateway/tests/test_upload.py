@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from assay_cli.testing import RunningNats
-from assay_contracts.rpc import Problem, ProblemDetails
+from assay_contracts.rpc import SMALL_UPLOAD_BYTES, IngestSubmit, Problem, ProblemDetails
 from assay_gateway.domain import MAX_UPLOAD_BYTES
 from assay_gateway.testing import ADMIN_TOKEN, WARNING, Ingest
 
@@ -59,6 +59,21 @@ async def test_the_largest_upload_arrives_whole(client: httpx.AsyncClient, inges
     assert len(received) == MAX_UPLOAD_BYTES
     assert set(received) == {ord("x")}
     assert await ingest.chunks_kept() == 0
+
+
+@pytest.mark.parametrize(("excess", "goes_along"), [(0, True), (1, False)])
+async def test_a_small_upload_goes_along_with_the_question(
+    client: httpx.AsyncClient, ingest: Ingest, excess: int, goes_along: bool
+) -> None:
+    content = bytes(range(256)) * (SMALL_UPLOAD_BYTES // 256) + b"x" * excess
+
+    answer = await client.post(PATH, files={"file": ("a.zip", content)})
+
+    assert answer.status_code == 200
+    (question,) = ingest.asked
+    assert isinstance(question, IngestSubmit)
+    assert (question.content is not None) == goes_along
+    assert ingest.received == [content]
 
 
 @pytest.mark.parametrize("excess", [1, MB], ids=["by a byte", "by a megabyte"])

@@ -1,5 +1,7 @@
 """Ingest on a real bus: uploads and bundles in the object store, the scorer asked over it."""
 
+import hashlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +22,7 @@ from assay_contracts.rpc import (
 from assay_contracts.topology import ServiceName
 from assay_ingest.app import create_app
 from assay_ingest.settings import Settings
-from assay_ingest.testing import skill_zip
+from assay_ingest.testing import Entry, skill_zip
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_servicekit.settings import ServiceSettings
@@ -90,6 +92,30 @@ async def test_an_upload_ends_as_a_registered_bundle(
         assert (reply.name, registered.upload_id) == ("demo", upload_id)
         bundle = await records.objects.get("bundles", registered.bundle.key)
         assert len(bundle) == registered.bundle.size
+
+
+@pytest.mark.parametrize("size", [0, 10, 300_000], ids=["tiny", "small", "of several chunks"])
+async def test_a_bundle_reads_back_as_it_was_written(
+    nats_server: RunningNats, gateway: Bus, size: int
+) -> None:
+    scorer = Scorer()
+    filler = Entry(name="demo/data.bin", data=os.urandom(size), method=0)
+    async with scorer_running(nats_server, scorer) as records:
+        await submitted(gateway, skill_zip(filler))
+
+        bundle = scorer.registered[0].bundle
+        content = await records.objects.get("bundles", bundle.key)
+        assert hashlib.sha256(content).hexdigest() == bundle.sha256
+
+
+async def test_a_small_upload_needs_no_object_store(nats_server: RunningNats, gateway: Bus) -> None:
+    scorer = Scorer()
+    async with scorer_running(nats_server, scorer):
+        question = IngestSubmit(
+            upload_id=uuid4(), filename="demo.zip", uploaded_by="admin", content=skill_zip()
+        )
+
+        assert (await gateway.ask(question)).name == "demo"
 
 
 async def test_a_refused_skill_leaves_no_bundle(nats_server: RunningNats, gateway: Bus) -> None:

@@ -34,16 +34,18 @@ class Bench:
     records: FakeRecords = field(default_factory=FakeRecords)
     strict: bool = False
 
-    async def submit(self, data: bytes) -> SubmitReply:
-        submit = SubmitUpload(
+    def submission(self) -> SubmitUpload:
+        return SubmitUpload(
             uploads=self.uploads,
             bundles=self.bundles,
             records=self.records,
             slots=asyncio.Semaphore(2),
             strict=self.strict,
         )
+
+    async def submit(self, data: bytes) -> SubmitReply:
         upload_id = self.uploads.add(data)
-        return await submit(
+        return await self.submission()(
             IngestSubmit(upload_id=upload_id, filename="demo.zip", uploaded_by="admin")
         )
 
@@ -137,6 +139,27 @@ async def test_storage_that_fails_is_our_failure_not_the_uploads() -> None:
     bench = Bench(bundles=FakeBundles(broken=True))
     assert (await bench.refusal(skill_zip())).code == "SERVICE_UNAVAILABLE"
     assert bench.records.registered == []
+
+
+async def test_an_upload_that_comes_along_is_not_looked_for() -> None:
+    bench = Bench(uploads=FakeUploads(broken=True))
+
+    reply = await bench.submission()(
+        IngestSubmit(
+            upload_id=uuid4(), filename="demo.zip", uploaded_by="admin", content=skill_zip()
+        )
+    )
+
+    assert reply.name == "demo"
+    assert len(bench.bundles.held) == 1
+
+
+async def test_what_was_recorded_before_is_told() -> None:
+    bench = Bench(records=FakeRecords(revision=3, same_as=2))
+
+    reply = await bench.submit(skill_zip())
+
+    assert (reply.revision, reply.same_as_revision) == (3, 2)
 
 
 async def test_an_upload_that_has_expired_is_asked_for_again() -> None:

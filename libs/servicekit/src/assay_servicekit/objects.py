@@ -2,17 +2,25 @@
 
 import asyncio
 import io
+import json
+from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from secrets import token_hex
 from typing import BinaryIO
 
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
+from nats.js.api import Header, ObjectInfo, ObjectMetaOptions
 from nats.js.errors import NotFoundError, ObjectDeletedError, ObjectNotFoundError
+from nats.js.kv import MSG_ROLLUP_SUBJECT
 from nats.js.object_store import ObjectStore as NatsObjectStore
 
 from assay_contracts.topology import BucketName
 
 TIMEOUT_S = 60.0
+CHUNK_BYTES = 128 * 1024
 
 
 class ObjectMissing(LookupError):
@@ -35,6 +43,34 @@ class ObjectStore:
 
         async def write() -> None:
             await (await self._bucket(bucket)).put(key, data)  # type: ignore[arg-type]
+
+        await self._within_time(f"writing {bucket}/{key}", write)
+
+    async def put_new(self, bucket: BucketName, key: str, data: bytes) -> None:
+        """As `put`, under a key that was never used: what there might be is not looked up."""
+
+        async def write() -> None:
+            js = self._jetstream()
+            chunks = [data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)]
+            nuid = token_hex(11)
+            info = ObjectInfo(
+                name=key,
+                bucket=bucket,
+                nuid=nuid,
+                size=len(data),
+                chunks=len(chunks),
+                mtime=datetime.now(UTC).isoformat(),
+                digest=f"SHA-256={urlsafe_b64encode(sha256(data).digest()).decode()}",
+                options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES),
+            )
+            for chunk in chunks:
+                await js.publish(f"$O.{bucket}.C.{nuid}", chunk)
+            # Last, for it is what makes the chunks an object.
+            await js.publish(
+                f"$O.{bucket}.M.{urlsafe_b64encode(key.encode()).decode()}",
+                json.dumps(info.as_dict()).encode(),
+                headers={Header.ROLLUP: MSG_ROLLUP_SUBJECT},
+            )
 
         await self._within_time(f"writing {bucket}/{key}", write)
 

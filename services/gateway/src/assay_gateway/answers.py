@@ -22,8 +22,13 @@ class UploadAnswer(Model):
     format_valid: bool
     format_errors: tuple[str, ...]
     format_warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    """Warnings and notes, each with its code, its place and what to do."""
     message: str
     validation_id: UUID
+    revision: int
+    same_as_revision: int | None
+    """The earlier revision with this very content."""
 
     @classmethod
     def of(cls, reply: SubmitReply) -> Self:
@@ -34,9 +39,19 @@ class UploadAnswer(Model):
             format_valid=True,
             format_errors=_texts(reply.findings, "error"),
             format_warnings=_texts(reply.findings, "warning"),
-            message="Skill uploaded, validation started",
+            findings=reply.findings,
+            message=_message(reply),
             validation_id=reply.validation_id,
+            revision=reply.revision,
+            same_as_revision=reply.same_as_revision,
         )
+
+
+def _message(reply: SubmitReply) -> str:
+    same = reply.same_as_revision
+    as_what = "" if reply.revision == 1 else f" as revision {reply.revision}"
+    unchanged = "" if same is None else f", with the content of revision {same}"
+    return f"Skill uploaded{as_what}{unchanged}, validation started"
 
 
 class SkillDetailAnswer(SkillDetail):

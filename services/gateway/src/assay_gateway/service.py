@@ -8,6 +8,7 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from assay_contracts.rpc import (
+    SMALL_UPLOAD_BYTES,
     GetReport,
     GetStatus,
     IngestSubmit,
@@ -42,28 +43,35 @@ class Upload:
 
     filename: str
     content: BinaryIO
+    size: int
     uploaded_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitUpload:
-    """Hand an upload to ingest; one that is not accepted leaves nothing behind."""
+    """Hand an upload to ingest; one that is not accepted leaves nothing behind.
+
+    A small one goes along with the question, a larger one by way of the store of uploads.
+    """
 
     ask: Ask
     uploads: Uploads
 
     async def __call__(self, upload: Upload) -> UploadAnswer:
-        upload_id = uuid4()
-        await self.uploads.put(upload_id, upload.content)
+        small = upload.size <= SMALL_UPLOAD_BYTES
+        question = IngestSubmit(
+            upload_id=uuid4(),
+            filename=upload.filename,
+            uploaded_by=upload.uploaded_by,
+            content=upload.content.read() if small else None,
+        )
+        if small:
+            return UploadAnswer.of(await self.ask(question, timeout_s=SUBMIT_TIMEOUT_S))
+        await self.uploads.put(question.upload_id, upload.content)
         try:
-            reply = await self.ask(
-                IngestSubmit(
-                    upload_id=upload_id, filename=upload.filename, uploaded_by=upload.uploaded_by
-                ),
-                timeout_s=SUBMIT_TIMEOUT_S,
-            )
+            reply = await self.ask(question, timeout_s=SUBMIT_TIMEOUT_S)
         except BaseException:
-            await self.uploads.discard(upload_id)
+            await self.uploads.discard(question.upload_id)
             raise
         return UploadAnswer.of(reply)
 

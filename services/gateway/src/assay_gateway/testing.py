@@ -179,10 +179,16 @@ class Ingest(_Service):
         info = await self.bus.jetstream().stream_info("OBJ_uploads", subjects_filter="$O.*.C.>")
         return sum((info.state.subjects or {}).values())
 
+    async def _content(self, question: IngestSubmit) -> bytes:
+        if question.content is not None:
+            return question.content
+        content = await self.bus.objects.get("uploads", str(question.upload_id))
+        await self.bus.objects.delete("uploads", str(question.upload_id))
+        return content
+
     async def _submit(self, question: IngestSubmit) -> SubmitReply:
         self._heard(question)
-        self.received.append(await self.bus.objects.get("uploads", str(question.upload_id)))
-        await self.bus.objects.delete("uploads", str(question.upload_id))
+        self.received.append(await self._content(question))
         return SubmitReply(
             skill_id=uuid4(),
             name="csv-analyzer",

@@ -51,13 +51,12 @@ class SubmitUpload:
     bundles: Bundles
     records: Records
     slots: asyncio.Semaphore
-    """How many uploads are worked on at once."""
+    """How many uploads are unpacked, checked and stored at once."""
     strict: bool = False
 
     async def __call__(self, request: IngestSubmit) -> SubmitReply:
         try:
-            async with self.slots:
-                return await self._submitted(request)
+            return await self._submitted(request)
         except UploadMissing as error:
             raise _refusal(
                 "INVALID_REQUEST", "The upload is no longer there. Send the file again."
@@ -68,11 +67,31 @@ class SubmitUpload:
                 f"The upload could not be stored: {error}. Try again in a few seconds.",
             ) from error
         finally:
-            await self._discard_upload(request.upload_id)
+            if request.content is None:
+                await self._discard_upload(request.upload_id)
 
     async def _submitted(self, request: IngestSubmit) -> SubmitReply:
+        async with self.slots:
+            bundle, manifest, findings = await self._bundled(request)
+        registered = await self._registered(request, bundle, manifest, findings)
+        return SubmitReply(
+            skill_id=registered.skill_id,
+            name=manifest.name,
+            status=registered.status,
+            validation_id=registered.validation_id,
+            findings=findings,
+            revision=registered.revision,
+            same_as_revision=registered.same_as_revision,
+        )
+
+    async def _bundled(
+        self, request: IngestSubmit
+    ) -> tuple[BundleRef, SkillManifest, tuple[Finding, ...]]:
         with _scratch() as upload, _scratch() as bundle:
-            await self.uploads.fetch(request.upload_id, upload)
+            if request.content is None:
+                await self.uploads.fetch(request.upload_id, upload)
+            else:
+                upload.write(request.content)
             checked, written = await asyncio.to_thread(
                 _check_and_pack, upload, bundle, request.filename, self.strict
             )
@@ -81,15 +100,7 @@ class SubmitUpload:
             key = f"{written.sha256}-{request.upload_id}"
             await self.bundles.keep(key, bundle)
         reference = BundleRef(key=key, sha256=written.sha256, size=written.size)
-        findings = checked.findings[:MAX_FINDINGS]
-        registered = await self._registered(request, reference, checked.manifest, findings)
-        return SubmitReply(
-            skill_id=registered.skill_id,
-            name=checked.manifest.name,
-            status=registered.status,
-            validation_id=registered.validation_id,
-            findings=findings,
-        )
+        return reference, checked.manifest, checked.findings[:MAX_FINDINGS]
 
     async def _registered(
         self,

@@ -231,9 +231,17 @@ class FakeRecords:
 
     registered: list[RegisterSkill] = field(default_factory=list)
     refusal: ProblemError | RecordsSilent | None = None
+    revision: int = 1
+    same_as: int | None = None
 
     async def register(self, skill: RegisterSkill) -> RegisterReply:
         if self.refusal is not None:
             raise self.refusal
         self.registered.append(skill)
-        return RegisterReply(skill_id=uuid4(), revision=1, status="pending", validation_id=uuid4())
+        return RegisterReply(
+            skill_id=uuid4(),
+            revision=self.revision,
+            status="pending",
+            validation_id=uuid4(),
+            same_as_revision=self.same_as,
+        )

@@ -31,7 +31,12 @@ def skill_routes(*, authenticate: Authenticate, submit: SubmitUpload, read: Read
         """Check a zipped skill and start its validation; refused with every reason at once."""
         async with received_file(request) as file:
             return await submit(
-                Upload(filename=file.filename or "", content=file.file, uploaded_by=caller.name)
+                Upload(
+                    filename=file.filename or "",
+                    content=file.file,
+                    size=file.size or 0,
+                    uploaded_by=caller.name,
+                )
             )
 
     @router.get("")
