@@ -49,7 +49,7 @@ class Dependencies(Model):
 
 
 class SkillManifest(Model):
-    """What was read from a bundle, kept for the later steps."""
+    """What was read from a bundle, kept for the later steps. The body stays in the bundle."""
 
     name: str
     description: str
@@ -57,11 +57,15 @@ class SkillManifest(Model):
     compatibility: str | None = None
     allowed_tools: str | None = None
     metadata: dict[str, str] = Field(default_factory=dict)
+    other_fields: dict[str, str] = Field(default_factory=dict)
+    """Frontmatter that the specification does not know: text as it is, the rest as JSON."""
     dependencies: Dependencies = Dependencies()
     files: tuple[FileEntry, ...] = ()
     commands: tuple[str, ...] = ()
     """Shell commands that the SKILL.md documents, in order."""
     body_lines: int = Field(default=0, ge=0)
+    size: int = Field(default=0, ge=0)
+    """Of all files together, in bytes."""
 
 
 class SkillUploaded(Message):

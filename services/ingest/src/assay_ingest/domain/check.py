@@ -123,10 +123,12 @@ def _skill_checked(
         compatibility=skill_md.compatibility,
         allowed_tools=skill_md.allowed_tools,
         metadata=skill_md.metadata,
+        other_fields=skill_md.other_fields,
         dependencies=dependencies,
         files=_file_entries(skill),
         commands=documented_commands(skill_md.body),
         body_lines=skill_md.body_lines,
+        size=sum(skill.sizes.values()),
     )
     return Checked(findings=concluded.findings, manifest=manifest, files=skill)
 

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from assay_ingest.domain.fitting import fitting
+
 MAX_COMMANDS: Final = 200
 MAX_COMMAND: Final = 2_000
+MAX_BYTES: Final = 64 * 1024
+"""Of all commands together."""
 
 _FENCE: Final = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 _SHELLS: Final = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session"})
@@ -66,7 +70,7 @@ def documented_commands(body: str) -> tuple[str, ...]:
         for command in _commands_of(block)
         if len(command) <= MAX_COMMAND
     )
-    return tuple(islice(found, MAX_COMMANDS))
+    return tuple(fitting(islice(found, MAX_COMMANDS), MAX_BYTES))
 
 
 def _commands_of(block: Block) -> Iterator[str]:

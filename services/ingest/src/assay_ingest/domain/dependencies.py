@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from assay_contracts.skills import Dependencies, Finding
 from assay_ingest.domain import skill_rules as rules
+from assay_ingest.domain.fitting import fitting
 from assay_ingest.domain.frontmatter import Value
 from assay_ingest.domain.limits import LIMITS, Limits
 from assay_ingest.domain.rule import shown
@@ -18,6 +19,8 @@ REQUIREMENTS: Final = "requirements.txt"
 PACKAGE_JSON: Final = "package.json"
 MAX_EACH: Final = 500
 MAX_LENGTH: Final = 300
+MAX_BYTES: Final = 32 * 1024
+"""Of all dependencies of one kind together."""
 MAX_OPTIONS: Final = 20
 
 _IMPORT: Final = re.compile(r"^(?:from\s+(\w+)[\w.]*\s+import\b|import\s+(\w+))", re.MULTILINE)
@@ -43,7 +46,8 @@ class _Gathered:
 
 
 def _kept(items: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item[:MAX_LENGTH] for item in items))[:MAX_EACH]
+    each_once = dict.fromkeys(item[:MAX_LENGTH] for item in items)
+    return tuple(fitting(each_once, MAX_BYTES))[:MAX_EACH]
 
 
 def declared(

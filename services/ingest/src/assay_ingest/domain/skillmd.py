@@ -4,14 +4,17 @@ Equal to the reference library `skills-ref`, except where that crashes or misrea
 record on reading SKILL.md lists the differences.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from assay_contracts.skills import Finding
 from assay_ingest.domain import skill_rules as rules
+from assay_ingest.domain.fitting import fitting
 from assay_ingest.domain.frontmatter import (
     SPEC_KEYS,
     Frontmatter,
@@ -29,6 +32,8 @@ MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1024
 MAX_COMPATIBILITY: Final = 500
 MAX_BODY_LINES: Final = 500
+MAX_OTHER_FIELDS: Final = 32 * 1024
+"""Bytes kept of what the specification does not know."""
 
 _HIDDEN: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -45,6 +50,7 @@ class SkillMd:
     compatibility: str | None = None
     allowed_tools: str | None = None
     metadata: dict[str, str]
+    other_fields: dict[str, str] = field(default_factory=dict)
     dependencies: Value | None = None
     dependencies_line: int | None = None
     body: str = ""
@@ -259,11 +265,22 @@ def _read(found: Frontmatter, body: str, line: int, findings: tuple[Finding, ...
             if isinstance(metadata, dict)
             else {}
         ),
+        other_fields=_other_fields(values),
         dependencies=values.get("dependencies"),
         dependencies_line=found.lines.get("dependencies"),
         body=body,
         body_line=line,
     )
+
+
+def _other_fields(values: dict[str, Value]) -> dict[str, str]:
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in values.items()
+        if key not in SPEC_KEYS
+    }
+    kept = len(list(fitting((key + text for key, text in texts.items()), MAX_OTHER_FIELDS)))
+    return dict(islice(texts.items(), kept))
 
 
 def _optional(value: Value | None) -> str | None:
