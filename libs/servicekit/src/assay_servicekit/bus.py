@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache
 from typing import TypeVar, cast
+from uuid import uuid4
 
 import structlog
 from faststream import AckPolicy
@@ -27,10 +28,11 @@ from nats.js.errors import NotFoundError
 from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
-from assay_contracts.base import Failure, Message, Model, Result, Work
+from assay_contracts.base import Failure, Message, Model, Result, Step, Work
 from assay_contracts.rpc import Problem, ProblemDetails, ProblemError, Reply, Rpc
 from assay_contracts.topology import (
     CONSUMERS,
+    GRANTS,
     SHARED_DELIVERIES,
     SOLO_DELIVERIES,
     ServiceName,
@@ -61,7 +63,7 @@ class Unavailable(Exception):
 
 
 class TopologyMissing(RuntimeError):
-    """The bus lacks the streams or consumers this service needs."""
+    """The bus lacks the consumers or buckets this service needs."""
 
 
 async def _itself(message: NatsMessage) -> NatsMessage:
@@ -148,8 +150,10 @@ class Bus:
                 return
             raw = incoming.raw_message
             tries = raw.metadata.num_delivered
+            about = {"validation_id": str(fact.validation_id)} if isinstance(fact, Step) else {}
             try:
-                await handle(fact)
+                with structlog.contextvars.bound_contextvars(**about):
+                    await handle(fact)
             except Unavailable as error:
                 log.warning("fact_postponed", subject=raw.subject, reason=str(error))
                 await raw.nak(delay=retry_delay_s(tries))
@@ -176,6 +180,13 @@ class Bus:
                 log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
                 later = _try_later("The records cannot be reached now. Try again in a few seconds.")
                 return Reply[Model](problem=later).model_dump_json().encode()
+            except Exception:
+                # Whoever asked is waiting: a defect of ours is an answer too.
+                error_id = uuid4().hex
+                log.exception("question_failed", subject=question.SUBJECT, error_id=error_id)
+                return (
+                    Reply[Model](problem=_defect(self.service, error_id)).model_dump_json().encode()
+                )
             return b'{"value":' + value.model_dump_json().encode() + b"}"
 
         self._broker.subscriber(question.SUBJECT, queue=self.service, max_workers=QUESTION_WORKERS)(
@@ -248,26 +259,26 @@ class Bus:
         """Start listening. Raises TopologyMissing when nobody has applied the topology in time."""
         try:
             async with asyncio.timeout(TOPOLOGY_WAIT_S):
-                while not await self._consumers_exist():  # noqa: ASYNC110  # no event tells
+                while not await self._topology_exists():  # noqa: ASYNC110  # no event tells
                     await asyncio.sleep(0.1)
         except TimeoutError as error:
             raise TopologyMissing(
-                f"The bus has no consumers for {self.service}. Start the scorer, which makes them."
+                f"The bus is not set up for {self.service}. Start the scorer, which does that."
             ) from error
         await self._broker.start()
         # Until the server has answered, it may not know yet what this service listens to.
         await self._connection().flush(int(PUBLISH_TIMEOUT_S))
 
     async def check(self) -> None:
-        """Ask the bus for proof of life and of this service's consumers.
+        """Ask the bus for proof of life and of what this service needs on it.
 
         Raises `nats.errors.Error`, TimeoutError, Unavailable or TopologyMissing.
         """
         # A flush returns at once while the client is reconnecting, so it proves nothing then.
         if not self._connection().is_connected:
             raise Unavailable("the bus is not connected")
-        if not await self._consumers_exist():
-            raise TopologyMissing(f"a consumer of {self.service} is missing on the bus")
+        if not await self._topology_exists():
+            raise TopologyMissing(f"a consumer or bucket of {self.service} is missing on the bus")
 
     async def stop(self) -> None:
         """Stop listening; hand over what is still under way after the time allowed for it."""
@@ -353,14 +364,17 @@ class Bus:
             else:
                 return
 
-    async def _consumers_exist(self) -> bool:
+    async def _topology_exists(self) -> bool:
         js = self.jetstream()
+        grant = GRANTS[self.service]
         try:
             async with asyncio.timeout(PUBLISH_TIMEOUT_S):
                 await self._connection().flush(2)
                 for consumer in CONSUMERS:
                     if consumer.service == self.service:
                         await js.consumer_info(consumer.stream, consumer.name)
+                for bucket in {*grant.reads, *grant.writes}:
+                    await js.stream_info(f"OBJ_{bucket}")
         except NotFoundError:
             return False
         return True
@@ -376,6 +390,14 @@ class Bus:
 def _reply_type(value: type[Model]) -> type[Reply[Model]]:
     # Without the cache pydantic builds the same generic class again and again.
     return Reply[value]  # type: ignore[valid-type]
+
+
+def _defect(service: ServiceName, error_id: str) -> Problem:
+    return Problem(
+        code="VALIDATION_ERROR",
+        message=f"Something went wrong on our side. Look for {error_id} in the {service}'s log.",
+        details=ProblemDetails(error_id=error_id),
+    )
 
 
 def _try_later(message: str) -> Problem:

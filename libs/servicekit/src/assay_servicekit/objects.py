@@ -102,7 +102,10 @@ class ObjectStore:
 
     async def _bucket(self, name: BucketName) -> NatsObjectStore:
         if name not in self._buckets:
-            self._buckets[name] = await self._jetstream().object_store(name)
+            try:
+                self._buckets[name] = await self._jetstream().object_store(name)
+            except NotFoundError as error:
+                raise ObjectStoreUnavailable(f"the bus has no bucket {name} yet") from error
         return self._buckets[name]
 
     async def _within_time(self, doing: str, step: Callable[[], Awaitable[None]]) -> None:
