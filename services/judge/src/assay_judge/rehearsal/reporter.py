@@ -5,6 +5,7 @@ from typing import Any
 from assay_agentkit.rehearsal import REHEARSAL_PROVIDER, Reply, ToolUse, Turn
 from assay_judge.domain.material import unfenced
 from assay_judge.domain.prose import ProseDraft
+from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
 
 _GOOD_GRADE = 4
 _MOST = 6
@@ -44,6 +45,12 @@ def _strengths(report: dict[str, Any]) -> list[str]:
 
 def _weaknesses(report: dict[str, Any]) -> list[str]:
     found: list[str] = []
+    if any(_tells_little(task) for task in report["tasks"]):
+        found.append(
+            "It documents no command that could be tried: all that was told is whether what its "
+            "instructions point to is there, whether its scripts parse, and whether it is found. "
+            "Whether the instructions are any good was not judged."
+        )
     for run in report["runs"]:
         poor = [grade for grade in run["grades"] if grade["grade"] < _GOOD_GRADE]
         found.extend(
@@ -62,6 +69,8 @@ def _weaknesses(report: dict[str, Any]) -> list[str]:
 
 def _recommendations(report: dict[str, Any]) -> list[str]:
     found = [finding["fix"] for finding in report["findings"] if finding["severity"] != "note"]
+    if any(_tells_little(task) for task in report["tasks"]):
+        found.append("Validate it with a language model before relying on it.")
     for run in report["runs"]:
         if any(grade["grade"] < _GOOD_GRADE for grade in run["grades"]):
             found.append("Make every documented command work as shown, on the inputs shown.")
@@ -70,6 +79,10 @@ def _recommendations(report: dict[str, Any]) -> list[str]:
         if any(not _uses(outcome, report["skill_name"]) for outcome in run["outcomes"]):
             found.append("Let the description say what the skill does in the words people use.")
     return list(dict.fromkeys(found))
+
+
+def _tells_little(task: dict[str, Any]) -> bool:
+    return str(task["success_criterion"]).startswith(LITTLE_CAN_BE_TOLD)
 
 
 def _uses(outcome: dict[str, Any], skill: str) -> bool:

@@ -1,0 +1,3 @@
+"""Count the words and lines of an essay."""
+
+print("hello world")
