@@ -1,6 +1,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from assay_scorer import handlers
 from assay_scorer.adapters.admission import Admission
@@ -9,12 +9,15 @@ from assay_scorer.adapters.outbox import Outbox
 from assay_scorer.adapters.reconciler import Reconciler
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.reports import ReportBucket
+from assay_scorer.adapters.sweeper import BundleSweeper
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_scorer.settings import Settings
 from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 from assay_servicekit.topology import apply_topology
+
+ORPHANED_AFTER = timedelta(hours=1)
 
 
 def create_app(settings: Settings) -> Service:
@@ -33,6 +36,7 @@ def create_app(settings: Settings) -> Service:
     )
     admission = Admission(conduct)
     reconciler = Reconciler(engine, bus, conduct, settings.reconcile_every_s)
+    sweeper = BundleSweeper(engine, bus, after=ORPHANED_AFTER)
     handlers.register(
         bus,
         register=Register(conduct=conduct, start_soon=admission.wake),
@@ -47,7 +51,10 @@ def create_app(settings: Settings) -> Service:
         await apply_topology(bus.jetstream())
         try:
             async with background(
-                outbox=outbox.run(), admission=admission.run(), reconciler=reconciler.run()
+                outbox=outbox.run(),
+                admission=admission.run(),
+                reconciler=reconciler.run(),
+                sweeper=sweeper.run(),
             ):
                 yield
         finally:

@@ -1,0 +1,101 @@
+"""The sweep of bundles on a real bus and a real database."""
+
+import os
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from assay_cli.testing import RunningNats
+from assay_scorer.adapters.migrate import migrate
+from assay_scorer.adapters.records import PostgresRecords, open_engine
+from assay_scorer.adapters.sweeper import BundleSweeper
+from assay_scorer.testing import an_upload
+from assay_servicekit.bus import Bus
+from assay_servicekit.objects import ObjectMissing
+from assay_servicekit.settings import ServiceSettings
+
+HOUR = timedelta(hours=1)
+NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    engine = open_engine(database_url)
+    await migrate(engine)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def bus(fresh_nats_server: RunningNats) -> AsyncIterator[Bus]:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("scorer"))), "scorer")
+    await bus.connect()
+    yield bus
+    await bus.stop()
+
+
+@pytest.fixture
+def sweeper(engine: AsyncEngine, bus: Bus) -> BundleSweeper:
+    return BundleSweeper(engine, bus, after=HOUR)
+
+
+async def record(engine: AsyncEngine, name: str, key: str) -> None:
+    upload = an_upload(name)
+    bundle = upload.bundle.model_copy(update={"key": key})
+    async with PostgresRecords(engine).transaction() as transaction:
+        await transaction.register(upload.model_copy(update={"bundle": bundle}), NOW)
+
+
+async def messages(bus: Bus) -> int:
+    return (await bus.jetstream().stream_info("OBJ_bundles")).state.messages
+
+
+async def test_what_no_revision_refers_to_goes_after_an_hour(
+    engine: AsyncEngine, bus: Bus, sweeper: BundleSweeper
+) -> None:
+    content = os.urandom(300_000)
+    for key in ("recorded", "orphan"):
+        await bus.objects.put("bundles", key, content)
+    await record(engine, "kept", "recorded")
+
+    assert await sweeper.sweep(NOW) == 0
+    assert await sweeper.sweep(NOW + HOUR - timedelta(seconds=1)) == 0
+    assert await bus.objects.get("bundles", "orphan") == content
+    assert await sweeper.sweep(NOW + HOUR) == 2
+
+    with pytest.raises(ObjectMissing):
+        await bus.objects.get("bundles", "orphan")
+    assert await bus.objects.get("bundles", "recorded") == content
+    assert await sweeper.sweep(NOW + 3 * HOUR) == 0
+
+
+async def test_a_bundle_that_is_recorded_late_stays(
+    engine: AsyncEngine, bus: Bus, sweeper: BundleSweeper
+) -> None:
+    await bus.objects.put_new("bundles", "late", b"bundle")
+    await sweeper.sweep(NOW)
+    await record(engine, "late", "late")
+
+    assert await sweeper.sweep(NOW + 2 * HOUR) == 0
+    assert await bus.objects.get("bundles", "late") == b"bundle"
+
+
+async def test_chunks_without_a_name_and_traces_of_deletion_go_too(
+    bus: Bus, sweeper: BundleSweeper
+) -> None:
+    await bus.jetstream().publish("$O.bundles.C.half-written", b"chunk")
+    await bus.objects.put("bundles", "refused", b"bundle")
+    await bus.objects.delete("bundles", "refused")
+    assert await messages(bus) == 2
+
+    await sweeper.sweep(NOW)
+    await sweeper.sweep(NOW + HOUR)
+
+    assert await messages(bus) == 0
+
+
+async def test_an_empty_bucket_is_no_trouble(sweeper: BundleSweeper) -> None:
+    assert await sweeper.sweep(NOW) == 0
