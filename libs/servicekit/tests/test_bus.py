@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from assay_cli.embedded.nats import BusUser
 from assay_cli.testing import RunningNats
 from assay_contracts.base import Result
-from assay_contracts.rpc import GetStatus, ListSkills, Problem, ProblemError, SkillPage
+from assay_contracts.rpc import GetReport, GetStatus, ListSkills, Problem, ProblemError, SkillPage
 from assay_contracts.topology import ServiceName
 from assay_contracts.validations import (
     CleanupFinished,
@@ -84,6 +84,13 @@ class Heard:
         return await asyncio.wait_for(self.results.get(), PATIENCE_S)
 
 
+async def no_work_left(scorer: Bus) -> None:
+    """A worker acknowledges right after its result is out."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (await scorer.jetstream().stream_info("WORK")).state.messages:
+            await asyncio.sleep(0.01)
+
+
 @asynccontextmanager
 async def observer(server: RunningNats, user: BusUser) -> AsyncIterator[Client]:
     prefix = "_INBOX" if user == "observer" else f"_IN.{user}"
@@ -112,7 +119,7 @@ async def test_work_is_carried_out_and_its_result_heard(fresh_nats_server: Runni
         await scorer.say(request)
         result = await heard.next()
         assert (result.step_id, result.attempt, result.failure) == (request.step_id, 1, None)
-        assert (await scorer.jetstream().stream_info("WORK")).state.messages == 0
+        await no_work_left(scorer)
 
 
 async def test_no_more_work_is_taken_than_there_are_slots(fresh_nats_server: RunningNats) -> None:
@@ -189,7 +196,7 @@ async def test_a_worker_that_is_stopped_hands_its_work_over(fresh_nats_server: R
         failure = (await heard.next()).failure
         assert failure is not None
         assert failure.category == "handed_over"
-        assert (await scorer.jetstream().stream_info("WORK")).state.messages == 0
+        await no_work_left(scorer)
 
 
 async def test_work_that_outlived_two_workers_is_not_started_again(
@@ -286,9 +293,13 @@ async def test_questions_are_answered_refused_or_unheard(fresh_nats_server: Runn
     async def status(query: GetStatus) -> SkillPage:
         raise ProblemError(Problem(code="SKILL_NOT_FOUND", message=f"no {query.skill_id}"))
 
+    async def report(query: GetReport) -> SkillPage:
+        raise ZeroDivisionError(f"secret of {query.skill_id}")
+
     def prepare(bus: Bus) -> None:
         bus.on_question(ListSkills, skills)
         bus.on_question(GetStatus, status)
+        bus.on_question(GetReport, report)
 
     async with running(fresh_nats_server, "gateway") as gateway:
         with pytest.raises(ProblemError) as unheard:
@@ -306,6 +317,11 @@ async def test_questions_are_answered_refused_or_unheard(fresh_nats_server: Runn
             with pytest.raises(ProblemError) as refused:
                 await gateway.ask(GetStatus(skill_id=UUID(int=1)))
             assert refused.value.problem.code == "SKILL_NOT_FOUND"
+            with pytest.raises(ProblemError) as broken:
+                await gateway.ask(GetReport(skill_id=UUID(int=1)))
+            assert broken.value.problem.code == "VALIDATION_ERROR"
+            assert broken.value.problem.details.error_id is not None
+            assert "secret" not in broken.value.problem.message
 
 
 async def test_live_words_reach_whoever_listens(fresh_nats_server: RunningNats) -> None:
@@ -349,6 +365,21 @@ async def test_readiness_notices_a_bus_that_is_gone(fresh_nats_server: RunningNa
         with pytest.raises(Unavailable):
             await gateway.check()
     fresh_nats_server.start()
+
+
+async def test_readiness_notices_a_bucket_that_is_gone(fresh_nats_server: RunningNats) -> None:
+    from assay_servicekit.bus import TopologyMissing
+    from assay_servicekit.objects import ObjectStoreUnavailable
+
+    async with (
+        running(fresh_nats_server, "scorer") as scorer,
+        running(fresh_nats_server, "gateway") as gateway,
+    ):
+        await scorer.jetstream().delete_object_store("uploads")
+        with pytest.raises(TopologyMissing):
+            await gateway.check()
+        with pytest.raises(ObjectStoreUnavailable):
+            await gateway.objects.put("uploads", "k", b"content")
 
 
 async def test_objects_come_back_whole_and_leave_when_deleted(

@@ -175,18 +175,16 @@ class Bus:
             try:
                 value = await handle(question.model_validate_json(message.body))
             except ProblemError as error:
-                return Reply[Model](problem=error.problem).model_dump_json().encode()
+                return _refusal(error.problem)
             except (Unavailable, ObjectStoreUnavailable) as error:
                 log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
                 later = _try_later("The records cannot be reached now. Try again in a few seconds.")
-                return Reply[Model](problem=later).model_dump_json().encode()
+                return _refusal(later)
             except Exception:
                 # Whoever asked is waiting: a defect of ours is an answer too.
                 error_id = uuid4().hex
                 log.exception("question_failed", subject=question.SUBJECT, error_id=error_id)
-                return (
-                    Reply[Model](problem=_defect(self.service, error_id)).model_dump_json().encode()
-                )
+                return _refusal(_defect(self.service, error_id))
             return b'{"value":' + value.model_dump_json().encode() + b"}"
 
         self._broker.subscriber(question.SUBJECT, queue=self.service, max_workers=QUESTION_WORKERS)(
@@ -390,6 +388,10 @@ class Bus:
 def _reply_type(value: type[Model]) -> type[Reply[Model]]:
     # Without the cache pydantic builds the same generic class again and again.
     return Reply[value]  # type: ignore[valid-type]
+
+
+def _refusal(problem: Problem) -> bytes:
+    return Reply[Model](problem=problem).model_dump_json().encode()
 
 
 def _defect(service: ServiceName, error_id: str) -> Problem:
