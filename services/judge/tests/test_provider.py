@@ -5,6 +5,15 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from assay_agentkit.testing import (
+    Answer,
+    ModelServer,
+    calls_tool,
+    refuses,
+    says,
+    tool_results,
+    tools_offered,
+)
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.app import open_agents
 from assay_judge.service import PlanTasks
@@ -23,7 +32,9 @@ PLAN = {
 }
 
 
-async def planned(url: str, *, retries: int = 0, timeout_s: float = 20.0) -> ValidationPlanned:
+async def planned(
+    url: str, *, retries: int = 0, timeout_s: float = 20.0, tokens: int | None = None
+) -> ValidationPlanned:
     settings = Settings(
         nats_url=SecretStr("nats://127.0.0.1:4222"),
         judge_model="openai:test-model",
@@ -34,20 +45,21 @@ async def planned(url: str, *, retries: int = 0, timeout_s: float = 20.0) -> Val
         judge_model_calls=4,
     )
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER), task_count=1)
+    request = request.model_copy(update={"token_budget": tokens})
     result = await PlanTasks(bundles=bundles, agents=open_agents(settings))(request)
     assert isinstance(result, ValidationPlanned)
     return result
 
 
 async def test_it_reads_the_skill_by_tool_calls_and_answers_in_the_schema(
-    model_server: Any,
+    model_server: ModelServer,
 ) -> None:
-    def reads_then_plans(body: dict[str, Any]) -> tuple[int, object]:
-        results = [m["content"] for m in body["messages"] if m["role"] == "tool"]
+    def reads_then_plans(body: dict[str, Any]) -> Answer:
+        results = tool_results(body)
         if not results:
-            return 200, model_server.calls_tool("read_file", {"file_path": "/skill/SKILL.md"})
-        assert "Counts the words" in str(results[0])
-        return 200, model_server.calls_tool("TaskPlan", PLAN)
+            return calls_tool("read_file", {"file_path": "/skill/SKILL.md"})
+        assert "Counts the words" in results[0]
+        return calls_tool("TaskPlan", PLAN)
 
     model_server.script = reads_then_plans
     result = await planned(model_server.url)
@@ -56,16 +68,16 @@ async def test_it_reads_the_skill_by_tool_calls_and_answers_in_the_schema(
     assert result.model is not None
     assert (result.model.model, result.model.calls) == ("openai:test-model", 2)
     assert (result.model.input_tokens, result.model.output_tokens) == (200, 20)
-    offered = [tool["function"]["name"] for tool in model_server.requests[0]["tools"]]
-    assert offered == ["ls", "read_file", "glob", "grep", "TaskPlan"]
+    offered = tools_offered(model_server.requests[0])
+    assert offered == ("ls", "read_file", "glob", "grep", "TaskPlan")
 
 
 @pytest.mark.parametrize("status", [429, 500])
-async def test_a_refusal_that_passes_is_retried(model_server: Any, status: int) -> None:
-    def refuses_once(_: dict[str, Any]) -> tuple[int, object]:
+async def test_a_refusal_that_passes_is_retried(model_server: ModelServer, status: int) -> None:
+    def refuses_once(_: dict[str, Any]) -> Answer:
         if len(model_server.requests) == 1:
-            return status, {"error": {"message": "later"}}
-        return 200, model_server.calls_tool("TaskPlan", PLAN)
+            return Answer(body={"error": {"message": "later"}}, status=status)
+        return calls_tool("TaskPlan", PLAN)
 
     model_server.script = refuses_once
     assert (await planned(model_server.url, retries=2)).failure is None
@@ -81,9 +93,9 @@ async def test_a_refusal_that_passes_is_retried(model_server: Any, status: int) 
     ],
 )
 async def test_what_the_provider_gets_wrong_is_our_failure(
-    model_server: Any, status: int, body: object
+    model_server: ModelServer, status: int, body: object
 ) -> None:
-    model_server.script = lambda _: (status, body)
+    model_server.script = lambda _: Answer(body=body, status=status)
     result = await planned(model_server.url)
     assert result.tasks == ()
     assert result.failure is not None
@@ -91,20 +103,40 @@ async def test_what_the_provider_gets_wrong_is_our_failure(
     assert "test" not in result.failure.reason.split()
 
 
-async def test_malformed_arguments_are_asked_for_again_until_the_bound(model_server: Any) -> None:
-    model_server.script = lambda _: (200, model_server.calls_tool("TaskPlan", None, raw="{tasks: "))
+async def test_malformed_arguments_are_asked_for_again_a_few_times(
+    model_server: ModelServer,
+) -> None:
+    model_server.script = lambda _: calls_tool("TaskPlan", raw="{tasks: ")
     result = await planned(model_server.url)
     assert result.failure is not None
     assert result.failure.category == "model"
-    assert len(model_server.requests) <= 4
+    assert "no JSON" in result.failure.reason
+    assert len(model_server.requests) == 3
 
 
-async def test_a_refusal_in_words_is_our_failure(model_server: Any) -> None:
-    words = {"role": "assistant", "content": "I cannot help with that."}
-    model_server.script = lambda _: (200, model_server.completion(words))
+async def test_arguments_that_come_right_are_taken(model_server: ModelServer) -> None:
+    def stumbles(_: dict[str, Any]) -> Answer:
+        first = len(model_server.requests) == 1
+        return calls_tool("TaskPlan", PLAN, raw="{tasks: " if first else None)
+
+    model_server.script = stumbles
+    assert (await planned(model_server.url)).failure is None
+
+
+async def test_a_refusal_in_words_is_our_failure(model_server: ModelServer) -> None:
+    model_server.script = lambda _: says("I cannot help with that.")
     result = await planned(model_server.url)
     assert result.failure is not None
     assert "prose" in result.failure.reason
+
+
+async def test_a_refusal_in_the_providers_own_way_is_our_failure(
+    model_server: ModelServer,
+) -> None:
+    model_server.script = lambda _: refuses()
+    result = await planned(model_server.url)
+    assert result.failure is not None
+    assert "refused" in result.failure.reason
 
 
 async def test_nobody_there_is_our_failure() -> None:
@@ -113,19 +145,17 @@ async def test_nobody_there_is_our_failure() -> None:
     assert result.failure.category == "model"
 
 
-async def test_a_silent_server_is_a_timeout(model_server: Any) -> None:
-    import threading
-
-    release = threading.Event()
-
-    def holds(_: dict[str, Any]) -> tuple[int, object]:
-        release.wait(20)
-        return 500, {}
-
-    model_server.script = holds
-    try:
-        result = await planned(model_server.url, timeout_s=0.3)
-    finally:
-        release.set()
+async def test_a_silent_server_is_a_timeout(model_server: ModelServer) -> None:
+    model_server.script = lambda _: Answer(body={}, status=500, after=model_server.closing)
+    result = await planned(model_server.url, timeout_s=0.3)
     assert result.failure is not None
     assert result.failure.category == "timeout"
+
+
+async def test_tokens_are_counted_and_bounded(model_server: ModelServer) -> None:
+    model_server.script = lambda _: calls_tool("ls", {"path": "/skill"})
+    result = await planned(model_server.url, tokens=250)
+    assert result.failure is not None
+    assert result.failure.category == "budget"
+    assert result.failure.tokens == 330
+    assert len(model_server.requests) == 3

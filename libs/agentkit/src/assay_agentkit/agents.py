@@ -38,6 +38,7 @@ Agent = Runnable[Any, Any]
 
 _KEY = re.compile(r"\b(?:sk|pk|key|AIza)[-_]?[\w*-]{8,}|(?<=Bearer )\S+")
 """What looks like a key; providers quote them when they refuse one."""
+_MALFORMED_TRIES = 3
 _NODES_PER_MODEL_CALL = 8
 """Graph steps that one model call with its tools and middleware can take, generously counted."""
 
@@ -70,29 +71,40 @@ class AgentRun(Generic[T]):
 
 
 class ModelErrors(AgentMiddleware[Any, Any, Any]):
-    """Turns whatever a provider raises into `AgentFailed`: a tool's error looks different."""
+    """Turns whatever a provider raises, and what no agent can go on from, into `AgentFailed`.
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
-        try:
-            return handler(request)
-        except ContextOverflowError:
-            raise  # deepagents answers this one by shortening the conversation
-        except Exception as error:  # every provider has its own exception types
-            raise _model_failure(error) from error
+    A tool's error looks different. A call that is no JSON is asked for again a few times.
+    """
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        try:
-            return await handler(request)
-        except ContextOverflowError:
-            raise
-        except Exception as error:
-            raise _model_failure(error) from error
+        for _ in range(_MALFORMED_TRIES):
+            try:
+                response = await handler(request)
+            except ContextOverflowError:
+                raise  # deepagents answers this one by shortening the conversation
+            except Exception as error:  # every provider has its own exception types
+                raise _model_failure(error) from error
+            said = [message for message in response.result if isinstance(message, AIMessage)]
+            if refusal := next(filter(None, map(_refusal, said)), None):
+                raise AgentFailed("model", f"The model refused: {refusal[:300]}")
+            if not any(message.invalid_tool_calls for message in said):
+                return response
+        raise AgentFailed(
+            "model", f"The model's tool calls were no JSON, {_MALFORMED_TRIES} times in a row."
+        )
+
+
+def _refusal(message: AIMessage) -> str | None:
+    """How a provider says that its model will not; words of the model's own are an answer."""
+    refusal = message.additional_kwargs.get("refusal")
+    if refusal:
+        return str(refusal)
+    filtered = message.response_metadata.get("finish_reason") == "content_filter"
+    return "its provider's content filter stopped it" if filtered else None
 
 
 class OutOfTokens(Exception):
