@@ -65,6 +65,23 @@ def validate(
     )
 
 
+@app.command(short_help="Check a skill's format.")
+def lint(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A skill's folder, or a zip of one.")
+    ],
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")
+    ] = False,
+) -> None:
+    """Check a skill's format as an upload would. The exit code: 0 no errors, 1 errors, 2 usage."""
+    from assay_cli.commands.lint import Lint, lint  # noqa: PLC0415
+
+    raise typer.Exit(lint(Lint(source=path, strict=strict, as_json=as_json, as_sarif=as_sarif)))
+
+
 @app.command(short_help="Say what works on this machine.")
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,

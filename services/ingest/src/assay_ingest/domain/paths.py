@@ -17,7 +17,12 @@ _UNPORTABLE: Final = re.compile(r"""[<>"|?*$`;&']|^[-\s~]""")
 _RESERVED: Final = re.compile(
     r"(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])\s*(\.|$)"
 )
-_JUNK_FOLDERS: Final = frozenset({"__MACOSX", "__pycache__", ".git", ".hg", ".svn"})
+_JUNK_FOLDERS: Final = frozenset(
+    {
+        *("__MACOSX", ".git", ".hg", ".svn", ".venv", "__pycache__"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache"),
+    }
+)
 _JUNK_FILES: Final = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 
