@@ -1,13 +1,11 @@
-"""Names that lead somewhere else, each refused for exactly the reasons it should be."""
+"""Names that lead somewhere else: each with exactly the codes it is refused with."""
 
 import struct
 import unicodedata
 import zlib
 from collections.abc import Callable
 
-import pytest
-
-from assay_ingest.testing import SKILL_MD, Entry, refusals, skill_zip
+from assay_ingest.testing import SKILL_MD, Entry, skill_zip
 
 SKILL = Entry(name="demo/SKILL.md", data=SKILL_MD)
 NFC = unicodedata.normalize("NFC", "demo/é.txt")
@@ -23,7 +21,7 @@ def unicode_path(raw: bytes, claimed: str) -> bytes:
     return struct.pack("<2H", 0x7075, len(field)) + field
 
 
-CASES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
+NAMES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "parent folder": (lambda: named("../x"), {"path-traversal"}),
     "parent folder further in": (lambda: named("demo/a/../../../x"), {"path-traversal"}),
     "parent folder, Windows spelling": (lambda: named("demo\\..\\..\\x"), {"path-traversal"}),
@@ -107,10 +105,3 @@ CASES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         {"path-ambiguous"},
     ),
 }
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_is_refused_for_exactly_its_reasons(case: str) -> None:
-    build, expected = CASES[case]
-
-    assert refusals(build()) == expected
