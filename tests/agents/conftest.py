@@ -36,7 +36,8 @@ from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.service import CarryOutRun, CleanUp
 from assay_sandbox_runner.testing import Runner, Store
 from assay_scorer.domain.conductor import Admitted, Fact, decide
-from assay_scorer.domain.report import build_report, render_markdown
+from assay_scorer.domain.markdown import render_markdown
+from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 
 SKILLS = Path(__file__).parents[1] / "skills"

@@ -100,6 +100,8 @@ class TaskOutcome(Model):
     skills_used: tuple[SkillUse, ...]
     checks: tuple[CheckResult, ...]
     bounds_hit: tuple[Bound, ...] = ()
+    actions: tuple[str, ...] = ()
+    """What the agent did, a line for each tool call, the first and the last of many."""
     commands: int = Field(ge=0)
     seconds: float = Field(ge=0)
     answer: str = Field(max_length=4000)

@@ -23,7 +23,8 @@ from assay_contracts.rpc import (
 )
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
 from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
-from assay_scorer.domain.report import build_report, render_markdown, report_ref
+from assay_scorer.domain.markdown import render_markdown
+from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.ports import Announcer, Records, Reports, Transaction
 
 Clock = Callable[[], datetime]

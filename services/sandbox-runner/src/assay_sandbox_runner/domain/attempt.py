@@ -19,6 +19,8 @@ from assay_sandbox_runner.ports import ObservedCall
 ANSWER_CHARS: Final = 4000
 LISTED_CALLS: Final = 1000
 """Network calls that a message lists; more would not fit into one."""
+LISTED_ACTIONS: Final = 12
+"""Tool calls that a task's short form lists."""
 _COMMAND_CHARS: Final = 200
 _RESERVE: Final = 0.1
 _LEAST_RESERVE_S: Final = 2.0
@@ -100,10 +102,26 @@ def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
         skills_used=trace.skills_used,
         checks=trace.checks,
         bounds_hit=trace.bounds_hit,
+        actions=_actions(trace.steps),
         commands=sum(step.tool == "execute" for step in trace.steps),
         seconds=seconds,
         answer=clip(trace.answer, ANSWER_CHARS).text,
     )
+
+
+def _actions(steps: Sequence[TraceStep]) -> tuple[str, ...]:
+    half = LISTED_ACTIONS // 2
+    if len(steps) <= LISTED_ACTIONS:
+        return tuple(map(_action, steps))
+    left_out = f"… {len(steps) - 2 * half} more …"
+    return (*map(_action, steps[:half]), left_out, *map(_action, steps[-half:]))
+
+
+def _action(step: TraceStep) -> str:
+    ended = "failed" if step.failed else "done"
+    if step.exit_code is not None:
+        ended = f"exit code {step.exit_code}"
+    return f"{clip(f'{step.tool} {step.arguments}', _COMMAND_CHARS).text}: {ended}"
 
 
 def attribute(

@@ -1,0 +1,291 @@
+"""The report as Markdown, made from its data. Pure.
+
+Numbers come from code; words from skills, sandboxes and models are quoted so that they stay words.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from assay_contracts.grades import Grade
+from assay_contracts.reports import Report, RunReport
+from assay_contracts.runs import NetworkCall, Package, TaskOutcome
+from assay_contracts.skills import Dependencies
+from assay_contracts.tasks import CheckResult, Task
+from assay_contracts.validations import Scores
+from assay_scorer.domain import scoring
+
+REHEARSAL: Final = "rehearsal:"
+LISTED_CALLS: Final = 50
+_REQUIREMENT_NAME: Final = re.compile(r"@?[\w.-]+(?:/[\w.-]+)?")
+
+
+def render_markdown(report: Report) -> str:
+    """The report for a person: verdict first, then numbers, then the evidence."""
+    sections = (
+        _head(report),
+        _score_card(report.scores),
+        _prose(report),
+        *(_run(report, run) for run in report.runs),
+        _offline_findings(report),
+        _dependencies(report),
+        _findings(report),
+        _costs(report),
+    )
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def quoted(text: str, limit: int = 300) -> str:
+    """Text from a skill or a sandbox, made harmless: one line, all visible, no markup, bounded."""
+    line = " ".join(text.split())
+    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+    line = line if len(line) <= limit else f"{line[: limit - 1]}…"
+    for mark in "\\`*_{}[]<>#|!~":
+        line = line.replace(mark, f"\\{mark}")
+    return line
+
+
+def _head(report: Report) -> str:
+    took = _seconds(report.completed_at - (report.started_at or report.queued_at))
+    return (
+        f"# {report.verdict.upper()}: {quoted(report.skill_name)} (revision {report.revision})\n\n"
+        f"{quoted(report.reason, 2000)}\n\n"
+        f"Validation `{report.validation_id}` · bundle `{report.bundle_sha256[:12]}` · "
+        f"{report.completed_at:%Y-%m-%d %H:%M:%S} UTC · {took}"
+    )
+
+
+def _score_card(scores: Scores | None) -> str:
+    if scores is None:
+        return "## Score\n\nNone: the platform failed before the skill could be judged."
+    offline = "not run" if scores.offline is None else f"{scores.offline:.1f}"
+    return (
+        "## Score\n\n"
+        "| dimension | weight | score |\n|---|---:|---:|\n"
+        f"| completion | {scoring.COMPLETION_WEIGHT:.0%} | {scores.completion:.1f} |\n"
+        f"| trigger | {scoring.TRIGGER_WEIGHT:.0%} | {scores.trigger:.1f} |\n"
+        f"| offline | {scoring.OFFLINE_WEIGHT:.0%} | {offline} |\n"
+        f"| **overall** | pass at {scoring.OVERALL_PASS:g} | **{scores.overall:.1f}** |"
+    )
+
+
+def _prose(report: Report) -> str:
+    if report.prose is None:
+        return (
+            "_No summary: the report writer did not answer, so this report is made from the data "
+            "alone._"
+            if report.scores is not None
+            else ""
+        )
+    parts = [f"## Summary\n\n{quoted(report.prose.summary, 500)}"]
+    for title, lines in (
+        ("Strengths", report.prose.strengths),
+        ("Weaknesses", report.prose.weaknesses),
+        ("Recommendations", report.prose.recommendations),
+    ):
+        if lines:
+            parts.append(f"### {title}\n\n{_listed(quoted(line, 500) for line in lines)}")
+    return "\n\n".join(parts)
+
+
+# -- runs and tasks -----------------------------------------------------------------------------
+
+
+def _run(report: Report, run: RunReport) -> str:
+    parts = [f"## {run.kind.capitalize()} run"]
+    if run.sandbox is not None:
+        parts.append(
+            f"Sandbox: {run.sandbox.kind}, from {quoted(run.sandbox.base)}, network "
+            f"{run.sandbox.network}. Proof: {quoted(run.sandbox.proof, 500)}"
+        )
+    tasks = {task.task_id: task for task in report.tasks}
+    parts += [_task(tasks[outcome.task_id], outcome, run) for outcome in run.outcomes]
+    return "\n\n".join(parts)
+
+
+def _task(task: Task, outcome: TaskOutcome, run: RunReport) -> str:
+    grade = _grade_of(run, outcome.task_id)
+    used = ", ".join(dict.fromkeys(quoted(use.skill) for use in outcome.skills_used)) or "none"
+    lines = [
+        f"### {task.task_id}: {f'grade {grade.grade} of 5' if grade else 'not graded'}",
+        f"**Asked:** {quoted(task.prompt, 600)}",
+        f"**Skills used:** {used} · {outcome.commands} commands · {outcome.seconds:.1f} s",
+    ]
+    if outcome.skills_used:
+        lines.append(
+            _listed(
+                f"{quoted(use.skill)} ({use.kind}): {quoted(use.evidence, 200)}"
+                for use in outcome.skills_used
+            )
+        )
+    if outcome.actions:
+        lines.append(f"**Done:**\n\n{_listed(quoted(action, 250) for action in outcome.actions)}")
+    if outcome.bounds_hit:
+        lines.append(f"**Bounds hit:** {', '.join(outcome.bounds_hit)}")
+    if grade:
+        lines.append(f"**Why:** {quoted(grade.reasons, 1000)}{_spread(grade)}")
+        lines.append(_listed(f"{quoted(e.source)}: {quoted(e.quote, 400)}" for e in grade.evidence))
+    if outcome.checks:
+        lines.append(f"**Checks:**\n\n{_listed(_check(check) for check in outcome.checks)}")
+    if outcome.answer:
+        lines.append(f"**The agent said:** {quoted(outcome.answer, 400)}")
+    return "\n\n".join(lines)
+
+
+def _spread(grade: Grade) -> str:
+    if not grade.samples:
+        return ""
+    listed = ", ".join(map(str, grade.samples))
+    return f" (median of {listed}; spread {max(grade.samples) - min(grade.samples)})"
+
+
+def _check(result: CheckResult) -> str:
+    mark = "passed" if result.passed else "**failed**"
+    before = ", as it did before the work" if result.passed and result.passed_before else ""
+    return f"{result.check.kind} {mark}{before}: {quoted(result.detail, 300)}"
+
+
+def _grade_of(run: RunReport, task_id: str) -> Grade | None:
+    return next((grade for grade in run.grades if grade.task_id == task_id), None)
+
+
+# -- what the offline run showed ----------------------------------------------------------------
+
+
+def _offline_findings(report: Report) -> str:
+    online = next((run for run in report.runs if run.kind == "online"), None)
+    offline = next((run for run in report.runs if run.kind == "offline"), None)
+    if offline is None:
+        return ""
+    parts = ["## Offline findings"]
+    if online is not None:
+        parts.append(_compared(online, offline))
+    parts.append(_network(offline))
+    return "\n\n".join(parts)
+
+
+def _compared(online: RunReport, offline: RunReport) -> str:
+    worse = [
+        f"{grade.task_id} ({before.grade} online, {grade.grade} offline)"
+        for grade in offline.grades
+        if (before := _grade_of(online, grade.task_id)) and grade.grade < before.grade
+    ]
+    if not worse:
+        return "Every task was done as well without a network as with one."
+    return f"Done worse without a network: {', '.join(worse)}."
+
+
+def _network(run: RunReport) -> str:
+    how = f"Counted by: {quoted(run.sandbox.observation, 300)}" if run.sandbox else ""
+    if not run.network_calls:
+        return f"**Network calls attempted:** none. {how}".rstrip()
+    rows = "\n".join(_call(call) for call in run.network_calls[:LISTED_CALLS])
+    total = len(run.network_calls) + run.network_calls_omitted
+    more = total - min(LISTED_CALLS, len(run.network_calls))
+    rest = f"\n\nand {more} more." if more else ""
+    return (
+        f"**Network calls attempted:** {total}. {how}\n\n"
+        f"| when | task | to | by |\n|---|---|---|---|\n{rows}{rest}"
+    )
+
+
+def _call(call: NetworkCall) -> str:
+    return (
+        f"| {call.at:%H:%M:%S} | {call.task_id or '–'} | {quoted(call.destination, 100)} "
+        f"| {quoted(call.command, 120)} |"
+    )
+
+
+# -- dependencies, format, costs ----------------------------------------------------------------
+
+
+def _dependencies(report: Report) -> str:
+    declared = report.dependencies
+    added = [package for run in report.runs for package in run.packages_added]
+    lines = [
+        f"Declared: {_requirements(declared)}.",
+        f"Installed while the tasks were done: {_packages(added)}.",
+    ]
+    undeclared = [package for package in added if not _is_declared(package, declared)]
+    if undeclared:
+        lines.append(
+            f"**Not declared by name:** {_packages(undeclared)}. Declared packages may have "
+            "brought them along; else declare them."
+        )
+    return "## Dependencies\n\n" + "\n\n".join(lines)
+
+
+def _requirements(declared: Dependencies) -> str:
+    every = (*declared.pip, *declared.npm, *declared.other)
+    return ", ".join(quoted(requirement, 100) for requirement in every) or "none"
+
+
+def _packages(packages: Sequence[Package]) -> str:
+    named = (f"{quoted(p.name)} {quoted(p.version)} ({p.ecosystem})" for p in packages)
+    return ", ".join(dict.fromkeys(named)) or "none"
+
+
+def _is_declared(package: Package, declared: Dependencies) -> bool:
+    names = (
+        _REQUIREMENT_NAME.match(requirement.strip())
+        for requirement in (*declared.pip, *declared.npm, *declared.other)
+    )
+    return _plain(package.name) in {_plain(name.group()) for name in names if name}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _findings(report: Report) -> str:
+    if not report.findings:
+        return "## Format\n\nNo findings."
+    rows = _listed(
+        f"{finding.severity} {finding.code}"
+        f"{f' ({quoted(finding.path)})' if finding.path else ''}: "
+        f"{quoted(finding.message)} {quoted(finding.fix)}"
+        for finding in report.findings
+    )
+    return f"## Format\n\n{rows}"
+
+
+def _costs(report: Report) -> str:
+    rows = "\n".join(
+        f"| {use.role} | {quoted(use.model)} | {use.prompt_version} | {use.calls} "
+        f"| {use.input_tokens} | {use.output_tokens} | {use.seconds:.2f} |"
+        for use in report.models
+    )
+    total = (
+        f"| **total** | | | {sum(use.calls for use in report.models)} "
+        f"| {sum(use.input_tokens for use in report.models)} "
+        f"| {sum(use.output_tokens for use in report.models)} "
+        f"| {sum(use.seconds for use in report.models):.2f} |"
+    )
+    parts = [
+        f"## Versions and costs\n\nRubric `{report.rubric_version}`",
+        (
+            "| role | model | prompt | calls | tokens in | tokens out | seconds |\n"
+            f"|---|---|---|---:|---:|---:|---:|\n{rows}\n{total}"
+        ),
+        *(
+            f"The {run.kind} run took {run.timings.wall:.1f} s: {run.timings.model:.1f} s waiting "
+            f"for models, {run.timings.commands:.1f} s running commands."
+            for run in report.runs
+            if run.timings
+        ),
+    ]
+    if report.models and all(use.model.startswith(REHEARSAL) for use in report.models):
+        parts.append(
+            "No LLM took part: these are rehearsals by a deterministic model, which exercises what "
+            "the skill documents and cannot judge more than that."
+        )
+    return "\n\n".join(parts)
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{duration.total_seconds():.1f} s"
