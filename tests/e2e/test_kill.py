@@ -1,10 +1,12 @@
 """Kill a process with work in hand: the validation ends once, and nothing is left."""
 
 import asyncio
+import io
 import json
 import os
 import signal
 import time
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +17,7 @@ import httpx
 import nats
 import pytest
 
+from assay_contracts.rpc import SMALL_UPLOAD_BYTES
 from assay_contracts.topology import ServiceName
 
 if TYPE_CHECKING:
@@ -149,7 +152,7 @@ async def test_ingest_dies_with_an_upload_in_hand(
     admin: "Admin", make_slow_skill: MakeSkill
 ) -> None:
     beside = await admin.submit(make_slow_skill("beside-ingest", 0.5))
-    content = make_slow_skill("kill-ingest", 0.0)
+    content = with_data(make_slow_skill("kill-ingest", 0.0), "kill-ingest/data.bin")
     ingest = admin.stack.pid("ingest")
     os.kill(ingest, signal.SIGSTOP)
     upload = asyncio.create_task(admin.upload(content))
@@ -163,6 +166,14 @@ async def test_ingest_dies_with_an_upload_in_hand(
     skill_id = await admin.submit(content)
     await passes_once(admin, skill_id)
     await passes_once(admin, beside)
+
+
+def with_data(skill: bytes, path: str) -> bytes:
+    """The zip made large enough to go by way of the object store, where it can be seen."""
+    buffer = io.BytesIO(skill)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(path, os.urandom(SMALL_UPLOAD_BYTES))
+    return buffer.getvalue()
 
 
 async def uploaded(admin: "Admin") -> None:

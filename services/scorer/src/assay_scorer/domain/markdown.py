@@ -11,7 +11,7 @@ from typing import Final
 from assay_contracts.grades import Grade
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import NetworkCall, Package, TaskOutcome
-from assay_contracts.skills import Dependencies
+from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, Task
 from assay_contracts.validations import Scores
 from assay_scorer.domain import scoring
@@ -242,12 +242,18 @@ def _findings(report: Report) -> str:
     if not report.findings:
         return "## Format\n\nNo findings."
     rows = _listed(
-        f"{finding.severity} {finding.code}"
-        f"{f' ({quoted(finding.path)})' if finding.path else ''}: "
+        f"{finding.severity} {finding.code}{_place(finding)}: "
         f"{quoted(finding.message)} {quoted(finding.fix)}"
         for finding in report.findings
     )
     return f"## Format\n\n{rows}"
+
+
+def _place(finding: Finding) -> str:
+    if finding.path is None:
+        return ""
+    line = f":{finding.line}" if finding.line else ""
+    return f" ({quoted(finding.path)}{line})"
 
 
 def _costs(report: Report) -> str:
