@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from assay_contracts.runs import NetworkMode, Package, SandboxKind, SandboxProof
+from assay_sandbox_runner.domain.calls import ObservedCall
 
 WORKSPACE: Final = "/workspace"
 SKILLS: Final = "/workspace/skills"
@@ -54,20 +54,6 @@ class FileError:
 
     path: str
     problem: FileProblem
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedCall:
-    """One attempt to reach anything but the sandbox's own loopback."""
-
-    at: datetime
-    """In UTC."""
-    destination: str
-    """Host name where the sandbox asked for one, else `address:port`, else `unknown`."""
-    command: str
-    """The command that made it, shortened."""
-    cwd: str | None = None
-    """Where that command was started; none where it is not known which one it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

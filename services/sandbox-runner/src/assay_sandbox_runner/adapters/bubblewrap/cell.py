@@ -18,6 +18,7 @@ from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, 
 from assay_sandbox_runner.adapters.bubblewrap.probe import Probe
 from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder, Snapshots
 from assay_sandbox_runner.adapters.bubblewrap.vessel import Vessel
+from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.ports import (
     TIMED_OUT,
     WORKSPACE,
@@ -25,7 +26,6 @@ from assay_sandbox_runner.ports import (
     FileError,
     FileProblem,
     Limits,
-    ObservedCall,
     SandboxUnavailable,
 )
 

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from assay_sandbox_runner.ports import ObservedCall
+from assay_sandbox_runner.domain.calls import ObservedCall
 
 UNKNOWN: Final = "unknown"
 _LISTED: Final = 1000

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_sandbox_runner.ports import NotOffline, ObservedCall, SandboxUnavailable
+from assay_sandbox_runner.domain.calls import ObservedCall
+from assay_sandbox_runner.ports import NotOffline, SandboxUnavailable
 
 _UNREACHABLE: Final = frozenset({"ENETUNREACH", "EHOSTUNREACH"})
 _NO_SUCH_PROTOCOL: Final = frozenset({"EAFNOSUPPORT", "EADDRNOTAVAIL"})

@@ -13,13 +13,13 @@ from typing import Final
 
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandbox_runner.adapters.fake.files import Environment, FakeFiles
+from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.ports import (
     TIMED_OUT,
     WORKSPACE,
     ExecResult,
     FileError,
     Limits,
-    ObservedCall,
     SandboxUnavailable,
 )
 
