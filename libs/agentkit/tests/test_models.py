@@ -1,5 +1,7 @@
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -8,7 +10,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import SecretStr
 
 from assay_agentkit.meter import ModelMeter
-from assay_agentkit.models import ModelMisconfigured, ModelSettings, model_label, open_model
+from assay_agentkit.models import EXTRAS, ModelMisconfigured, ModelSettings, model_label, open_model
 from assay_agentkit.rehearsal import RehearsalModel, Reply
 
 
@@ -34,10 +36,41 @@ def test_a_provider_and_a_model_are_opened_with_the_settings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spec", "timeout", "retries", "url"),
+    [
+        ("openai:m", "request_timeout", "max_retries", "openai_api_base"),
+        ("anthropic:m", "default_request_timeout", "max_retries", "anthropic_api_url"),
+        ("google_genai:m", "timeout", "max_retries", "base_url"),
+    ],
+)
+def test_every_provider_gets_the_bounds_in_its_own_words(
+    spec: str, timeout: str, retries: str, url: str
+) -> None:
+    settings = ModelSettings(
+        model_base_url="http://127.0.0.1:9",
+        model_api_key=SecretStr("k"),
+        model_timeout_s=3,
+        model_max_retries=2,
+    )
+    model = open_model(spec, policy=quiet, settings=settings)
+    assert getattr(model, timeout) == 3
+    assert getattr(model, retries) == 2
+    assert str(getattr(model, url)).startswith("http://127.0.0.1:9")
+    assert "'k'" not in repr(model)
+
+
+def test_every_extra_is_declared() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) == set(EXTRAS.values())
+
+
+@pytest.mark.parametrize(
     ("spec", "says"),
     [
         ("nobody:some-model", "nobody"),
         ("groq:some-model", "not installed"),
+        ("ollama:some-model", r"pip install 'assay-agentkit\[ollama\]'"),
+        ("bedrock_converse:some-model", r"pip install 'assay-agentkit\[bedrock\]'"),
         ("openai:some-model", "key"),
     ],
 )

@@ -1,11 +1,22 @@
 """From a `provider:model` setting to a chat model; with none set, the rehearsal model."""
 
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
+
+EXTRAS: Final = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "azure_openai": "openai",
+    "google_genai": "google",
+    "ollama": "ollama",
+    "bedrock": "bedrock",
+    "bedrock_converse": "bedrock",
+}
+"""For each provider, the extra of this package that brings its client."""
 
 
 class ModelSettings(BaseModel):
@@ -39,23 +50,14 @@ def open_model(
     """
     if not spec:
         return RehearsalModel(policy=policy)
-    settings = settings or ModelSettings()
-    options: dict[str, Any] = {
-        "timeout": settings.model_timeout_s,
-        "max_retries": settings.model_max_retries,
-    }
-    if settings.model_base_url:
-        options["base_url"] = settings.model_base_url
-    if settings.model_api_key:
-        options["api_key"] = settings.model_api_key.get_secret_value()
+    options = _options(spec, settings or ModelSettings())
     from langchain.chat_models import init_chat_model  # noqa: PLC0415  # slow, and not always needed
 
     try:
         model: BaseChatModel = init_chat_model(spec, **options)
     except ImportError as error:
         raise ModelMisconfigured(
-            f"Model {spec!r} needs a package that is not installed ({error}). "
-            "Install that provider's LangChain package, or name another provider."
+            f"Model {spec!r} needs a package that is not installed ({error}). {_how_to_get(spec)}"
         ) from error
     except Exception as error:  # each provider raises its own type for a missing key
         raise ModelMisconfigured(
@@ -63,6 +65,32 @@ def open_model(
             "Write it as `provider:model`, for example `openai:gpt-5`, and set the provider's key."
         ) from error
     return model
+
+
+def _options(spec: str, settings: ModelSettings) -> dict[str, Any]:
+    """The settings in the provider's own words."""
+    key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
+    options: dict[str, Any] = {}
+    if settings.model_base_url:
+        options["base_url"] = settings.model_base_url
+    if _provider(spec) == "ollama":
+        # It hands what concerns the connection on to its HTTP client, and has no retries.
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        options["client_kwargs"] = {"timeout": settings.model_timeout_s, "headers": headers}
+        return options
+    options |= {"timeout": settings.model_timeout_s, "max_retries": settings.model_max_retries}
+    return {**options, "api_key": key} if key else options
+
+
+def _provider(spec: str) -> str:
+    return spec.partition(":")[0]
+
+
+def _how_to_get(spec: str) -> str:
+    extra = EXTRAS.get(_provider(spec))
+    if extra is None:
+        return "Install that provider's LangChain package, or name another provider."
+    return f"Install it with `pip install 'assay-agentkit[{extra}]'`, or name another provider."
 
 
 def model_label(spec: str | None) -> str:
