@@ -1,12 +1,17 @@
 """A task with the skill's name, a respelling of it, or its path never reaches an executor."""
 
+import asyncio
 import re
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from assay_agentkit.rehearsal import Reply, ToolUse
+from assay_contracts.validations import ValidationPlanned
 from assay_judge.domain.blindness import Secret, leaks
+from assay_judge.service import PlanTasks
+from assay_judge.testing import judge_agents, planning_of
 
 PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")
 
@@ -49,6 +54,57 @@ def test_every_spelling_of_the_name_is_noticed(
 def test_camel_case_is_noticed(name: str) -> None:
     first, *rest = name.split("-")
     assert leaks(f"Call {first}{''.join(part.title() for part in rest)} now.", secret(name))
+
+
+@given(names, st.sampled_from([" ", ".", "-", "\u200b", " · "]))
+def test_a_name_spelled_out_is_noticed(name: str, gap: str) -> None:
+    assume(len(name.replace("-", "")) >= 6)
+    assert leaks(f"Ask {gap.join(name.replace('-', ''))} about it.", secret(name))
+
+
+@pytest.mark.parametrize(
+    "respelled",
+    [
+        "ＣＳＶ-Ａｎａｌｙｚｅｒ",
+        "сsv аnаlуzеr",
+        "ćśv-ànålýzèr",
+        "𝐜𝐬𝐯-𝐚𝐧𝐚𝐥𝐲𝐳𝐞𝐫",
+        "csv‑analyzer",
+        "CSVAnalyzer2",
+    ],
+)
+def test_letters_that_only_look_alike_are_noticed(respelled: str) -> None:
+    assert leaks(f"Let {respelled} do it.", secret("csv-analyzer"))
+
+
+@settings(max_examples=25, deadline=None)
+@given(names, joints, cases, surroundings, st.sampled_from(["prompt", "path", "content"]))
+def test_no_respelling_gets_past_the_planner(
+    name: str, joint: str, case: object, around: str, place: str
+) -> None:
+    assume(len(name) <= 30)
+    assert callable(case)
+    leak = around.format(joint.join(case(part) for part in name.split("-")))
+    task = {
+        "prompt": f"Please count what is in the text. {leak if place == 'prompt' else ''}",
+        "files": [
+            {
+                "path": re.sub(r"[^\w -]", "", leak) or "x" if place == "path" else "text.txt",
+                "content": leak if place == "content" else "one two",
+            }
+        ],
+        "success_criterion": "The count is right.",
+        "checks": [{"kind": "file", "path": "count.txt"}],
+    }
+    assume(place != "path" or leaks(task["files"][0]["path"], secret(name)))  # type: ignore[index]
+    manual = f"---\nname: {name}\ndescription: Works on things.\n---\n\n# Things\n"
+    bundles, request = planning_of(name, {"SKILL.md": manual}, 1)
+    agents = judge_agents(planner=lambda _: Reply(calls=(ToolUse("TaskPlan", {"tasks": [task]}),)))
+    result = asyncio.run(PlanTasks(bundles=bundles, agents=agents)(request))
+    assert isinstance(result, ValidationPlanned)
+    assert result.tasks == ()
+    assert result.failure is not None
+    assert "gives the skill away" in result.failure.reason
 
 
 @given(st.text(max_size=300), names)

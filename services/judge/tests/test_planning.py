@@ -10,7 +10,7 @@ from assay_agentkit.matching import best_match
 from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_agentkit.rehearse_commands import commands_for_task
 from assay_agentkit.skillmd import parse_skill
-from assay_contracts.tasks import PatternCheck
+from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD, plan_policy
 from assay_judge.service import PlanTasks
@@ -34,9 +34,15 @@ def files_of(folder: Path) -> dict[str, str | bytes]:
 
 
 async def planned(
-    name: str, files: dict[str, str | bytes], *, policy: Policy = plan_policy, count: int = 3
+    name: str,
+    files: dict[str, str | bytes],
+    *,
+    policy: Policy = plan_policy,
+    count: int = 3,
+    known: tuple[Task, ...] = (),
 ) -> ValidationPlanned:
     bundles, request = planning_of(name, files, count)
+    request = request.model_copy(update={"known_tasks": known})
     result = await PlanTasks(bundles=bundles, agents=judge_agents(planner=policy))(request)
     assert isinstance(result, ValidationPlanned)
     return result
@@ -98,6 +104,27 @@ async def test_a_command_that_prints_nothing_is_not_asked_for_a_print() -> None:
 @pytest.mark.parametrize("count", [1, 2, 5])
 async def test_as_many_as_asked_for(count: int) -> None:
     assert len((await planned("word-counter", dict(WORD_COUNTER), count=count)).tasks) == count
+
+
+@pytest.mark.parametrize("name", ["csv-analyzer", "word-counter"])
+async def test_two_more_are_unlike_the_three_there_are(name: str) -> None:
+    folder = EXAMPLES / name
+    files: dict[str, str | bytes] = files_of(folder) if folder.is_dir() else {**WORD_COUNTER}
+    three = (await planned(name, files)).tasks
+    two = (await planned(name, files, count=2, known=three)).tasks
+    assert [task.task_id for task in (*three, *two)] == ["t1", "t2", "t3", "t4", "t5"]
+    assert len({task.prompt for task in (*three, *two)}) == 5
+    assert not {task.files for task in two} & {task.files for task in three}
+
+
+async def test_a_task_there_is_already_is_asked_for_again() -> None:
+    three = (await planned("word-counter", dict(WORD_COUNTER))).tasks
+    again = [task.model_dump(exclude={"task_id"}, mode="json") for task in three[:2]]
+    result = await planned(
+        "word-counter", dict(WORD_COUNTER), count=2, known=three, policy=answering(*again)
+    )
+    assert result.failure is not None
+    assert "is like one that there is already" in result.failure.reason
 
 
 async def test_a_skill_without_commands_is_tried_for_what_can_be_told() -> None:

@@ -41,6 +41,8 @@ class ValidationRequested(Work):
 
     bundle: BundleRef
     task_count: int = Field(default=3, ge=1, le=5)
+    known_tasks: tuple[Task, ...] = ()
+    """Tasks there are already: new ones are to be unlike them."""
 
 
 class Scores(Model):

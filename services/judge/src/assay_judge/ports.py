@@ -63,7 +63,7 @@ class Agents(Protocol):
     """
 
     def planner(
-        self, skill: SkillFiles, task_count: int, *, tokens: int | None
+        self, skill: SkillFiles, task_count: int, *, known: Sequence[Task], tokens: int | None
     ) -> MeteredSession[TaskPlan]: ...
 
     def graders(self, run_kind: RunKind, *, tokens: int | None) -> Graders: ...

@@ -57,11 +57,16 @@ class PlanTasks:
         try:
             data = await self.bundles.get(request.bundle)
             skill = read_bundle(data, ref=request.bundle, skill_name=request.skill_name)
-            session = self.agents.planner(skill, request.task_count, tokens=request.token_budget)
+            known = request.known_tasks
+            session = self.agents.planner(
+                skill, request.task_count, known=known, tokens=request.token_budget
+            )
             secret = secret_of(skill)
             plan = await settled_draft(
                 session,
-                lambda draft: plan_problems(draft, secret=secret, task_count=request.task_count),
+                lambda draft: plan_problems(
+                    draft, secret=secret, task_count=request.task_count, known=known
+                ),
                 tries=PLAN_TRIES,
             )
         except (StoreFailed, BundleUnreadable) as error:
@@ -72,7 +77,7 @@ class PlanTasks:
             validation_id=request.validation_id,
             step_id=request.step_id,
             attempt=request.attempt,
-            tasks=as_tasks(plan),
+            tasks=as_tasks(plan, known),
             model=session.use(),
         )
 

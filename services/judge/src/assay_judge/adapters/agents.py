@@ -23,7 +23,7 @@ from assay_judge.domain.material import fenced, grading_material
 from assay_judge.domain.plan import TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 
-PLANNER_PROMPT: Final = "planner-1"
+PLANNER_PROMPT: Final = "planner-2"
 GRADER_PROMPT: Final = "grader-2"
 REPORTER_PROMPT: Final = "reporter-1"
 SKILL_ROOT: Final = "/skill"
@@ -92,11 +92,16 @@ class DeepAgents:
     bounds: Bounds
 
     def planner(
-        self, skill: SkillFiles, task_count: int, *, tokens: int | None
+        self, skill: SkillFiles, task_count: int, *, known: Sequence[Task], tokens: int | None
     ) -> AgentSession[TaskPlan]:
         bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
         files = ReadOnlyFiles({f"{SKILL_ROOT}/{path}": text for path, text in skill.texts.items()})
-        brief = {"skill_name": skill.name, "task_count": task_count, "files": list(skill.paths)}
+        brief = {
+            "skill_name": skill.name,
+            "task_count": task_count,
+            "files": list(skill.paths),
+            "known_tasks": [task.prompt for task in known],
+        }
         return AgentSession(
             build=lambda: build_agent(
                 self.planner_model.chat,
@@ -110,7 +115,8 @@ class DeepAgents:
             ),
             request=(
                 f"Write exactly {task_count} tasks for the skill whose files are under "
-                f"{SKILL_ROOT}/. No task may contain the skill's name in any spelling.\n"
+                f"{SKILL_ROOT}/, unlike the known ones in what is asked or in the data. No task "
+                "may contain the skill's name in any spelling.\n"
                 f"<brief>{json.dumps(brief, ensure_ascii=False)}</brief>"
             ),
             answers_with=TaskPlan,

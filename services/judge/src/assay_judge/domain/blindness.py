@@ -9,6 +9,10 @@ from typing import Final
 
 _INVISIBLE: Final = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _GAP: Final = r"[\W_]{0,3}"
+_LOOKALIKES: Final = str.maketrans(
+    "авсԁеһіјкмոорԛѕтυѵԝхузαβεικνορτυχ", "abcdehijkmnopqstuvwxyzabeiknoptux"
+)
+"""Cyrillic, Armenian and Greek letters that are taken for Latin ones."""
 _CODE: Final = frozenset({".py", ".js", ".mjs", ".ts", ".sh", ".rb", ".pl", ".go", ".rs", ".ipynb"})
 _GLUED_FROM: Final = 6
 """From this many signs on, a name counts even inside a longer word."""
@@ -54,7 +58,10 @@ def leaks(text: str, secret: Secret) -> tuple[str, ...]:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+    """Lower case, compatible forms, no accents, no invisible signs, no look-alikes."""
+    apart = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text))
+    bare = "".join(sign for sign in apart if not unicodedata.combining(sign))
+    return unicodedata.normalize("NFKC", bare).casefold().translate(_LOOKALIKES)
 
 
 def _name_pattern(secret: Secret) -> re.Pattern[str]:
@@ -66,8 +73,9 @@ def _name_pattern(secret: Secret) -> re.Pattern[str]:
             rf"\bskill{_GAP}{name}\b|\b{name}{_GAP}skill|{tick}{name}{tick}"
             rf"|\b(?:use|using|with|invoke|call)\s+(?:the\s+)?{name}\s+(?:tool|command|plugin)\b"
         )
-    if sum(map(len, parts)) >= _GLUED_FROM:
-        return re.compile(name)
+    letters = _folded(secret.skill_name).replace("-", "")
+    if len(letters) >= _GLUED_FROM:
+        return re.compile(_GAP.join(map(re.escape, letters)))
     # Only Latin letters and digits glue a short name to its surroundings: 用pdf处理 has it.
     return re.compile(rf"(?<![a-z0-9]){name}(?:['’]?s)?(?![a-z0-9])")
 

@@ -44,13 +44,23 @@ class TaskPlan(BaseModel):
     tasks: tuple[PlannedTask, ...]
 
 
-def plan_problems(plan: TaskPlan, *, secret: Secret, task_count: int) -> tuple[str, ...]:
-    """Everything that is wrong with the plan, in words its author can act on."""
-    return tuple(_problems(plan, secret, task_count))
+def plan_problems(
+    plan: TaskPlan, *, secret: Secret, task_count: int, known: Sequence[Task] = ()
+) -> tuple[str, ...]:
+    """Everything that is wrong with the plan, in words its author can act on.
+
+    Args:
+        plan: As written.
+        secret: What it must not give away.
+        task_count: How many tasks it must have.
+        known: Tasks there are already, which it must not repeat.
+    """
+    return (*_problems(plan, secret, task_count), *_repetitions(plan, known))
 
 
-def as_tasks(plan: TaskPlan) -> tuple[Task, ...]:
-    """The plan as it goes on the bus."""
+def as_tasks(plan: TaskPlan, known: Sequence[Task] = ()) -> tuple[Task, ...]:
+    """The plan as it goes on the bus, numbered on from the tasks there are already."""
+    first = max((int(task.task_id.removeprefix("t")) for task in known), default=0) + 1
     return tuple(
         Task(
             task_id=f"t{number}",
@@ -59,7 +69,7 @@ def as_tasks(plan: TaskPlan) -> tuple[Task, ...]:
             success_criterion=planned.success_criterion,
             checks=planned.checks,
         )
-        for number, planned in enumerate(plan.tasks, start=1)
+        for number, planned in enumerate(plan.tasks, start=first)
     )
 
 
@@ -76,6 +86,12 @@ def _problems(plan: TaskPlan, secret: Secret, task_count: int) -> Iterator[str]:
         for first, other in enumerate(plan.tasks[:second]):
             if _alike(task, other):
                 yield f"Tasks {first + 1} and {second + 1} are the same task; make them differ."
+
+
+def _repetitions(plan: TaskPlan, known: Sequence[Task]) -> Iterator[str]:
+    for number, task in enumerate(plan.tasks, start=1):
+        if any(_alike(task, other) for other in known):
+            yield f"Task {number} is like one that there is already; write another one."
 
 
 def _task_problems(task: PlannedTask, secret: Secret) -> Iterator[str]:
@@ -132,7 +148,7 @@ def _is_plain_relative(path: str) -> bool:
     )
 
 
-def _alike(task: PlannedTask, other: PlannedTask) -> bool:
+def _alike(task: PlannedTask, other: PlannedTask | Task) -> bool:
     return _same_words(task.prompt, other.prompt) and _contents(task.files) == _contents(
         other.files
     )

@@ -63,7 +63,7 @@ def plan_policy(turn: Turn) -> Reply:
         if (result := turn.result_of("read_file", file_path=path)) and result.status != "error"
     }
     skill = _skill(document, brief, scripts, commands)
-    plan = make_plan(skill, brief["task_count"])
+    plan = make_plan(skill, brief["task_count"], first=len(brief["known_tasks"]))
     return Reply(calls=(ToolUse(TaskPlan.__name__, plan.model_dump(mode="json")),))
 
 
@@ -106,10 +106,13 @@ def _scripts(commands: Sequence[KnownCommand], files: Sequence[str]) -> tuple[st
     return tuple(f"/skill/{path}" for path in readable[:_MOST_SCRIPTS])
 
 
-def make_plan(skill: _Skill, task_count: int) -> TaskPlan:
-    """As many different tasks as asked for, spread over the commands that can be tried."""
+def make_plan(skill: _Skill, task_count: int, *, first: int) -> TaskPlan:
+    """As many different tasks as asked for, spread over the commands that can be tried.
+
+    `first` is how many there are already: the data of each variant differs.
+    """
     tasks: list[PlannedTask] = []
-    for variant in range(task_count):
+    for variant in range(first, first + task_count):
         fitting = (task for task in _candidates(skill, variant) if _fits(task, tasks, skill))
         # A plan with a fault is refused for its reason; a missing task would only be counted.
         fallback = _reading_tasks(skill, variant)[0]
