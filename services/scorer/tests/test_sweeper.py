@@ -45,8 +45,7 @@ def sweeper(engine: AsyncEngine, bus: Bus) -> BundleSweeper:
 async def record(engine: AsyncEngine, name: str, key: str) -> None:
     upload = an_upload(name)
     bundle = upload.bundle.model_copy(update={"key": key})
-    async with PostgresRecords(engine).transaction() as transaction:
-        await transaction.register(upload.model_copy(update={"bundle": bundle}), NOW)
+    await PostgresRecords(engine).register(upload.model_copy(update={"bundle": bundle}), NOW)
 
 
 async def messages(bus: Bus) -> int:

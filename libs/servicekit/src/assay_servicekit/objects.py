@@ -63,13 +63,14 @@ class ObjectStore:
                 digest=f"SHA-256={urlsafe_b64encode(sha256(data).digest()).decode()}",
                 options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES),
             )
-            for chunk in chunks:
-                await js.publish(f"$O.{bucket}.C.{nuid}", chunk)
-            # Last, for it is what makes the chunks an object.
-            await js.publish(
-                f"$O.{bucket}.M.{urlsafe_b64encode(key.encode()).decode()}",
-                json.dumps(info.as_dict()).encode(),
-                headers={Header.ROLLUP: MSG_ROLLUP_SUBJECT},
+            # Sent in this order over one connection: what makes the chunks an object comes last.
+            await asyncio.gather(
+                *(js.publish(f"$O.{bucket}.C.{nuid}", chunk) for chunk in chunks),
+                js.publish(
+                    f"$O.{bucket}.M.{urlsafe_b64encode(key.encode()).decode()}",
+                    json.dumps(info.as_dict()).encode(),
+                    headers={Header.ROLLUP: MSG_ROLLUP_SUBJECT},
+                ),
             )
 
         await self._within_time(f"writing {bucket}/{key}", write)

@@ -23,10 +23,6 @@ from assay_scorer.domain.validation import Validation
 class Transaction(Protocol):
     """One unit of work: everything in it happens, or nothing does."""
 
-    async def register(self, upload: RegisterSkill, now: datetime) -> RegisterReply:
-        """Record the upload and its queued validation. Raises ProblemError if refused."""
-        ...
-
     async def locked(self, validation_id: UUID) -> Validation | None:
         """The validation, held until the transaction ends."""
         ...
@@ -44,6 +40,13 @@ class Records(Protocol):
     """The database. Every method raises `Unavailable` when it does not answer."""
 
     def transaction(self) -> AbstractAsyncContextManager[Transaction]: ...
+
+    async def register(self, upload: RegisterSkill, now: datetime) -> RegisterReply:
+        """Record the upload, its queued validation and the news of it, all or nothing.
+
+        Raises ProblemError if it is refused. An upload that is there already is not recorded again.
+        """
+        ...
 
     async def skills(self, query: ListSkills) -> SkillPage: ...
 

@@ -125,8 +125,7 @@ class Register:
 
     async def __call__(self, upload: RegisterSkill) -> RegisterReply:
         """Raises ProblemError when the name is in use, Unavailable when the database is down."""
-        async with self.conduct.records.transaction() as transaction:
-            reply = await transaction.register(upload, self.conduct.clock())
+        reply = await self.conduct.records.register(upload, self.conduct.clock())
         self.conduct.announcer.wake()
         self.start_soon()
         return reply

@@ -7,7 +7,7 @@ import structlog
 from assay_scorer.service import Conduct
 from assay_servicekit.bus import Unavailable
 
-GATHER_S = 0.02
+GATHER_S = 0.1
 """The first who asks is served at once; those who follow closer than this, together."""
 
 log = structlog.get_logger(__name__)

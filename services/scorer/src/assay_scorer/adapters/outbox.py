@@ -20,6 +20,14 @@ BATCH = 50
 POLL_S = 1.0
 GATHER_S = 0.02
 """The first word goes out at once; what follows it closer than this goes out together."""
+_DUE = (
+    select(OutboxRow.id, OutboxRow.subject, OutboxRow.body, OutboxRow.dedup_key)
+    .add_columns(OutboxRow.traceparent)
+    .where(OutboxRow.published_at.is_(None), OutboxRow.due_at <= bindparam("now"))
+    .order_by(OutboxRow.due_at, OutboxRow.id)
+    .limit(BATCH)
+    .with_for_update(skip_locked=True)
+)
 _SAID = (
     update(Base.metadata.tables["outbox"])
     .where(OutboxRow.id == bindparam("row"))
@@ -66,16 +74,8 @@ class Outbox:
         took a message and before that is noted says it again under the same key, which the stream
         drops. Raises Unavailable, `nats.errors.Error`, TimeoutError.
         """
-        due = (
-            select(OutboxRow.id, OutboxRow.subject, OutboxRow.body, OutboxRow.dedup_key)
-            .add_columns(OutboxRow.traceparent)
-            .where(OutboxRow.published_at.is_(None), OutboxRow.due_at <= datetime.now(UTC))
-            .order_by(OutboxRow.due_at, OutboxRow.id)
-            .limit(BATCH)
-            .with_for_update(skip_locked=True)
-        )
         async with answering(), self._engine.begin() as connection:
-            rows = (await connection.execute(due)).all()
+            rows = (await connection.execute(_DUE, {"now": datetime.now(UTC)})).all()
             said: list[dict[str, object]] = []
             for row in rows:
                 token = context.attach(resumed(row.traceparent))

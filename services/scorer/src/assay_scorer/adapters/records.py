@@ -1,7 +1,8 @@
-"""The records in PostgreSQL, as they are read."""
+"""The records in PostgreSQL."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import FromClause, Row, Select, event, func, select, text, update
@@ -12,12 +13,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from assay_contracts.rpc import (
     ListSkills,
+    RegisterReply,
+    RegisterSkill,
     SkillDetail,
     SkillPage,
     SkillStatusView,
     SkillSummary,
 )
 from assay_contracts.validations import ReportRef
+from assay_scorer.adapters.registering import register
 from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow
 from assay_scorer.adapters.transaction import PostgresTransaction
 from assay_scorer.domain.progress import fraction_done
@@ -72,6 +76,10 @@ class PostgresRecords:
     async def transaction(self) -> AsyncIterator["PostgresTransaction"]:
         async with answering(), self._engine.begin() as connection:
             yield PostgresTransaction(connection)
+
+    async def register(self, upload: RegisterSkill, now: datetime) -> RegisterReply:
+        async with answering():
+            return await register(self._engine, upload, now)
 
     async def ping(self) -> None:
         """Raises Unavailable."""
