@@ -97,7 +97,7 @@ class SubmitReply(Model):
 
 
 SMALL_UPLOAD_BYTES: Final = 128 * 1024
-"""What the object store would keep as one chunk."""
+"""Up to this size an upload is no burden to a message, which holds 1 MB."""
 
 
 class IngestSubmit(Rpc[SubmitReply]):

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.api import Header, ObjectInfo, ObjectMetaOptions
+from nats.js.api import Header, ObjectInfo, ObjectMeta, ObjectMetaOptions
 from nats.js.errors import NotFoundError, ObjectDeletedError, ObjectNotFoundError
 from nats.js.kv import MSG_ROLLUP_SUBJECT
 from nats.js.object_store import ObjectStore as NatsObjectStore
@@ -20,7 +20,8 @@ from nats.js.object_store import ObjectStore as NatsObjectStore
 from assay_contracts.topology import BucketName
 
 TIMEOUT_S = 60.0
-CHUNK_BYTES = 128 * 1024
+CHUNK_BYTES = 512 * 1024
+"""Half of what a message may hold: each chunk is written through to the disk before the next."""
 
 
 class ObjectMissing(LookupError):
@@ -42,7 +43,8 @@ class ObjectStore:
         """Store `data`, replacing what was there. Raises ObjectStoreUnavailable."""
 
         async def write() -> None:
-            await (await self._bucket(bucket)).put(key, data)  # type: ignore[arg-type]
+            meta = ObjectMeta(options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES))
+            await (await self._bucket(bucket)).put(key, data, meta)  # type: ignore[arg-type]
 
         await self._within_time(f"writing {bucket}/{key}", write)
 
