@@ -108,7 +108,14 @@ class SlowModel:
 
 
 def commands(trace: Trace) -> float:
-    return sum(step.seconds for step in trace.steps if step.tool == "execute")
+    """How long the agent waited for the sandbox; calls of one turn go side by side."""
+    waited, until = 0.0, 0.0
+    for step in sorted(trace.steps, key=lambda step: step.at):
+        began = step.at.timestamp()
+        ended = began + step.seconds
+        waited += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return waited
 
 
 @contextmanager

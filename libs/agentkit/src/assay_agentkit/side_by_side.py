@@ -5,6 +5,7 @@ from collections.abc import Coroutine, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 async def together(works: Iterable[Coroutine[None, None, T]]) -> list[T]:
@@ -15,3 +16,13 @@ async def together(works: Iterable[Coroutine[None, None, T]]) -> list[T]:
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
     return [task.result() for task in running]
+
+
+async def both(one: Coroutine[None, None, T], other: Coroutine[None, None, U]) -> tuple[T, U]:
+    """As `together`, for two things of different kinds."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            first, second = group.create_task(one), group.create_task(other)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return first.result(), second.result()

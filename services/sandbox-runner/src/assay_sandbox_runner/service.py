@@ -10,7 +10,7 @@ from itertools import count
 from typing import Final
 
 from assay_agentkit.failures import AgentFailed
-from assay_agentkit.side_by_side import together
+from assay_agentkit.side_by_side import both, together
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.runs import (
     RunFinished,
@@ -208,16 +208,19 @@ class CarryOutRun:
     ) -> _Worked:
         started, began = datetime.now(UTC), time.perf_counter()
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
-        before = await self._checked_before(task, sandbox, stopwatch) if from_scratch else ()
         await _prepare(sandbox, folder, task)
         given = await _files_in(sandbox, folder)
-        attempt = await crew(
-            task,
-            sandbox=sandbox,
-            folder=folder,
-            skills=skills.files.keys(),
-            seconds=seconds,
-            tokens=tokens,
+        attempt, before = await both(
+            crew(
+                task,
+                sandbox=sandbox,
+                folder=folder,
+                skills=skills.files.keys(),
+                seconds=seconds,
+                tokens=tokens,
+            ),
+            # In a folder of its own, so that it need not keep the agent waiting.
+            self._checked_before(task, sandbox, stopwatch, wanted=from_scratch),
         )
         made = files_made(given, await _files_in(sandbox, folder))
         trace = Trace(
@@ -242,10 +245,10 @@ class CarryOutRun:
         )
 
     async def _checked_before(
-        self, task: Task, sandbox: Sandbox, stopwatch: Stopwatch
+        self, task: Task, sandbox: Sandbox, stopwatch: Stopwatch, *, wanted: bool
     ) -> tuple[CheckResult, ...]:
         """What the checks say of the input files alone, tried in a folder that goes away again."""
-        if not task.checks:
+        if not wanted or not task.checks:
             return ()
         folder = posixpath.join(WORKSPACE, "before", task.task_id)
         await _prepare(sandbox, folder, task)
