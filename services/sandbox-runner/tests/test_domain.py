@@ -87,6 +87,19 @@ def test_of_tasks_side_by_side_the_folder_tells_who_called(
     assert call.task_id == task_id
 
 
+def test_calls_come_task_by_task_whichever_was_first() -> None:
+    windows = [TaskWindow(f"t{n}", f"/tasks/t{n}", NOON, NOON) for n in (1, 2)]
+    calls = [
+        ObservedCall(NOON + timedelta(seconds=second), "a.example", "curl", f"/tasks/t{task}")
+        for second, task in enumerate((2, 1, 2, 1))
+    ]
+
+    attributed = attribute(calls, windows)
+
+    assert [call.task_id for call in attributed] == ["t1", "t1", "t2", "t2"]
+    assert attributed[0].at < attributed[1].at
+
+
 def test_tokens_are_shared_out_equally() -> None:
     assert tokens_for_task(None, 3) is None
     assert tokens_for_task(100, 3) == 33

@@ -130,9 +130,10 @@ def attribute(
     """Each call with the task that made it; none where that cannot be told.
 
     The folder that the calling command was started in tells. Where it is not known, the time
-    does, if only one task was being worked on then.
+    does, if only one task was being worked on then. They come task by task, because which of
+    two tasks side by side was first is chance.
     """
-    return tuple(
+    attributed = (
         NetworkCall(
             at=call.at,
             task_id=_task_of(call, windows),
@@ -141,6 +142,7 @@ def attribute(
         )
         for call in calls
     )
+    return tuple(sorted(attributed, key=lambda call: (call.task_id or "", call.at)))
 
 
 def _task_of(call: ObservedCall, windows: Sequence[TaskWindow]) -> str | None:
