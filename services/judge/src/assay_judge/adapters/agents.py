@@ -3,7 +3,8 @@
 import json
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from typing import Final, Generic, TypeVar
 
@@ -128,8 +129,24 @@ class DeepAgents:
         )
 
     def graders(self, run_kind: RunKind, *, tokens: int | None) -> "DeepGraders":
-        bounds = replace(self.bounds, tokens=tokens)
-        return DeepGraders(model=self.grader_model, bounds=bounds, run_kind=run_kind)
+        bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
+        return DeepGraders(
+            model=self.grader_model,
+            bounds=bounds,
+            run_kind=run_kind,
+            meter=meter,
+            # One graph serves any number of conversations, and takes a while to build.
+            build=cache(
+                lambda: _reader(
+                    self.grader_model,
+                    GradeDraft,
+                    name="judge-grader",
+                    version=GRADER_PROMPT,
+                    bounds=bounds,
+                    meter=meter,
+                )
+            ),
+        )
 
     def reporter(self, report: Report, *, tokens: int | None) -> AgentSession[ProseDraft]:
         bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
@@ -159,21 +176,15 @@ class DeepGraders:
     model: NamedModel
     bounds: Bounds
     run_kind: RunKind
-    meter: ModelMeter = field(default_factory=ModelMeter)
+    meter: ModelMeter
+    build: Callable[[], Agent]
 
     def open(
         self, task: Task, trace: Trace, checks: Sequence[CheckResult]
     ) -> AgentSession[GradeDraft]:
         material = grading_material(task, trace, checks, run_kind=self.run_kind)
         return AgentSession(
-            build=lambda: _reader(
-                self.model,
-                GradeDraft,
-                name="judge-grader",
-                version=GRADER_PROMPT,
-                bounds=self.bounds,
-                meter=self.meter,
-            ),
+            build=self.build,
             request=_with_data("Grade the work on this task.", material),
             answers_with=GradeDraft,
             bounds=self.bounds,
