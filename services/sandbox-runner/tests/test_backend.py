@@ -99,6 +99,20 @@ async def test_skills_cannot_be_changed(backend: SandboxBackend) -> None:
     assert read.file_data["content"] == "# Greeter"
 
 
+async def test_modules_in_the_task_folder_do_not_get_into_file_tools(
+    backend: SandboxBackend,
+) -> None:
+    for module in ("json", "codecs", "fnmatch", "base64"):
+        await backend.awrite(f"{FOLDER}/{module}.py", "raise SystemExit('gotcha')")
+    read = await backend.aread(f"{FOLDER}/json.py")
+    assert read.file_data is not None
+    assert "gotcha" in read.file_data["content"]
+    found = await backend.aglob("*.py")
+    assert len(found.matches or ()) == 4
+    listed = await backend.als(FOLDER)
+    assert len(listed.entries or ()) == 4
+
+
 async def test_commands_run_in_the_task_folder(backend: SandboxBackend) -> None:
     result = await backend.aexecute("pwd; echo oops >&2; exit 3")
 

@@ -24,6 +24,7 @@ SHOWN_CHARS: Final = 30_000
 """Of a command's output, shown to the agent. More would make deepagents write it to a file."""
 OUTPUT_BYTES: Final = 640 * 1024
 """What a sandbox must let one command print: deepagents' own scripts print up to 500 KiB."""
+_SCRIPT: Final = "python3 -c "
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ class SandboxBackend(BaseSandbox):
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:  # noqa: ASYNC109  # the protocol's name
         """Run a command whose whole output is wanted: deepagents' own scripts come this way."""
-        result = await self._run(command, timeout)
+        result = await self._run(_on_its_own(command), timeout)
         return ExecuteResponse(
             output=result.output, exit_code=result.exit_code, truncated=result.truncated
         )
@@ -146,6 +147,16 @@ class SandboxBackend(BaseSandbox):
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:  # noqa: ARG002
         _no_blocking()
+
+
+def _on_its_own(script: str) -> str:
+    """A script that needs the standard library alone, kept from modules that lie in its folder.
+
+    It also starts in half the time.
+    """
+    if script.startswith(_SCRIPT):
+        return f"python3 -I -S -c {script.removeprefix(_SCRIPT)}"
+    return script
 
 
 def _no_blocking() -> NoReturn:
