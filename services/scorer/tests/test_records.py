@@ -29,6 +29,7 @@ from assay_scorer.adapters.tables import Base
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_scorer.testing import an_upload, gone_wrong, well_done
 from assay_servicekit.bus import Unavailable
+from assay_servicekit.telemetry import resumed
 
 Uploading = Callable[[RegisterSkill], Awaitable[RegisterReply]]
 
@@ -229,6 +230,22 @@ async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_fir
     assert await stages() == ["layer1", "layer1", "queued", "queued"]
     await run_to_the_end(engine, conduct, replies[1])
     assert await stages() == ["layer1", "completed", "layer1", "queued"]
+
+
+async def test_work_belongs_to_the_trace_of_its_upload_whoever_starts_it(
+    engine: AsyncEngine, conduct: Conduct
+) -> None:
+    record = Register(conduct=conduct, start_soon=lambda: None)
+    traces = [f"00-{n:032x}-{n:016x}-01" for n in (1, 2)]
+    for n, trace in enumerate(traces):
+        with resumed(trace):
+            await record(an_upload(f"skill-{n}"))
+    await conduct.start_queued()
+    async with engine.connect() as connection:
+        kept = await connection.scalars(
+            text("select traceparent from outbox where subject = 'validation.requested'")
+        )
+        assert sorted(kept) == traces
 
 
 async def test_two_endings_at_once_do_not_admit_too_many(

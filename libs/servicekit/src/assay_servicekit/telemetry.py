@@ -1,6 +1,9 @@
 """One trace from the HTTP request to the last message; exported only when an endpoint is set."""
 
-from opentelemetry import propagate, trace
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opentelemetry import context, propagate, trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
@@ -32,6 +35,12 @@ def current_traceparent() -> str | None:
     return carrier.get(TRACEPARENT)
 
 
-def resumed(traceparent: str | None) -> Context:
-    """The context of a trace that was kept, or of none."""
-    return propagate.extract({TRACEPARENT: traceparent} if traceparent else {})
+@contextmanager
+def resumed(traceparent: str | None) -> Iterator[None]:
+    """Go on with a trace that was kept, or with none."""
+    kept = propagate.extract({TRACEPARENT: traceparent} if traceparent else {}, Context())
+    token = context.attach(kept)
+    try:
+        yield
+    finally:
+        context.detach(token)

@@ -26,6 +26,7 @@ from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.ports import Announcer, Records, Reports, Transaction
+from assay_servicekit.telemetry import resumed
 
 Clock = Callable[[], datetime]
 
@@ -67,7 +68,8 @@ class Conduct:
             for queued in await transaction.admissible(self.max_active)
         ]
         for decision in decisions:
-            await transaction.store(decision, now)
+            with resumed(decision.validation.traceparent):
+                await transaction.store(decision, now)
         return tuple(decisions)
 
     async def start_queued(self) -> None:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import structlog
 from nats.errors import Error as NatsError
-from opentelemetry import context
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -78,13 +77,10 @@ class Outbox:
             rows = (await connection.execute(_DUE, {"now": datetime.now(UTC)})).all()
             said: list[dict[str, object]] = []
             for row in rows:
-                token = context.attach(resumed(row.traceparent))
-                try:
+                with resumed(row.traceparent):
                     sequence = await self._bus.publish(
                         row.subject, row.body.encode(), row.dedup_key
                     )
-                finally:
-                    context.detach(token)
                 said.append({"row": row.id, "at": datetime.now(UTC), "number": sequence})
             if said:
                 await connection.execute(_SAID, said)

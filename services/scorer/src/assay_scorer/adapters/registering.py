@@ -19,6 +19,7 @@ from assay_contracts.skills import SkillUploaded
 from assay_scorer.adapters.tables import OutboxRow, RevisionRow, SkillRow, ValidationRow
 from assay_scorer.adapters.transaction import outbox_row, table_of, validation_row
 from assay_scorer.domain.validation import Validation
+from assay_servicekit.telemetry import current_traceparent
 
 _SKILLS = table_of(SkillRow)
 _REVISIONS = table_of(RevisionRow)
@@ -192,6 +193,7 @@ def _queued(upload: RegisterSkill, skill_id: UUID, revision: int, now: datetime)
         manifest=upload.manifest,
         findings=upload.findings,
         queued_at=now,
+        traceparent=current_traceparent(),
     )
 
 

@@ -42,6 +42,8 @@ class Validation(Model):
     manifest: SkillManifest
     findings: tuple[Finding, ...]
     queued_at: datetime
+    traceparent: str | None = None
+    """The trace of the request that asked for it: its work belongs to that, whoever starts it."""
 
     step: ProgressStep = "queued"
     attempt: int = 1
