@@ -71,7 +71,7 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
         stored = await scorer.bus.objects.get("traces", outcome.trace_key)
         assert Trace.model_validate_json(stored).checks == outcome.checks
         progress = await asyncio.wait_for(scorer.progress.get(), PATIENCE_S)
-        assert progress.detail == "1 tasks, side by side"
+        assert progress.detail == "1 task"
 
         await scorer.bus.say(
             CleanupRequested(

@@ -188,7 +188,7 @@ class CarryOutRun:
             return worked
 
         how = "one after another" if apart else "side by side"
-        await self._say(request, f"{total} tasks, {how}", done=0)
+        await self._say(request, f"{total} tasks, {how}" if total > 1 else "1 task", done=0)
         if apart:
             return [await work_on(task) for task in request.tasks]
         return await together(work_on(task) for task in request.tasks)
