@@ -154,3 +154,6 @@ class SandboxProvider(Protocol):
         Raises:
             SandboxUnavailable: something cannot be removed; says what, and removes the rest.
         """
+
+    async def close(self) -> None:
+        """Let go of what it holds, once its sandboxes are closed."""

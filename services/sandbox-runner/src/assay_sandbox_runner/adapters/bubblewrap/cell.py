@@ -1,7 +1,6 @@
 """A bubblewrap sandbox as the rest of the service sees it."""
 
 import asyncio
-import errno
 import itertools
 import json
 import struct
@@ -15,16 +14,16 @@ from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandbox_runner.adapters.bubblewrap import layout
 from assay_sandbox_runner.adapters.bubblewrap.control import Capture
 from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, parse_inventory
-from assay_sandbox_runner.adapters.bubblewrap.probe import Probe
 from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder, Snapshots
 from assay_sandbox_runner.adapters.bubblewrap.vessel import Vessel
+from assay_sandbox_runner.adapters.probe import Probe
+from assay_sandbox_runner.adapters.problems import problem_of
 from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.ports import (
     TIMED_OUT,
     WORKSPACE,
     ExecResult,
     FileError,
-    FileProblem,
     Limits,
     SandboxUnavailable,
 )
@@ -35,19 +34,6 @@ _ANSWER_BYTES: Final = 8 * 1024**2
 
 _FOUND: Final = struct.Struct("<iq")
 """Before each file that is read: an error number, or zero and the file's size."""
-
-_PROBLEMS: Final[Mapping[int, FileProblem]] = {
-    errno.ENOENT: "file_not_found",
-    errno.EISDIR: "is_directory",
-    errno.EINVAL: "invalid_path",
-    errno.ENOTDIR: "invalid_path",
-    errno.EEXIST: "invalid_path",
-    errno.ENAMETOOLONG: "invalid_path",
-    errno.ELOOP: "invalid_path",
-    errno.ENXIO: "invalid_path",
-    errno.EFBIG: "too_large",
-    errno.ENOSPC: "too_large",
-}
 
 _OBSERVED: Final = (
     "Names by the sandbox's own name server, addresses by a system call filter that asks the "
@@ -83,13 +69,18 @@ class BubblewrapSandbox:
     """A sandbox on this machine. Made and ended by the provider."""
 
     def __init__(
-        self, folder: SandboxFolder, snapshots: Snapshots, limits: Limits, base: str | None
+        self,
+        folder: SandboxFolder,
+        snapshots: Snapshots,
+        vessel: Vessel,
+        limits: Limits,
+        base: str | None,
     ) -> None:
         self._folder = folder
         self._snapshots = snapshots
         self._limits = limits
         self._base = base
-        self._vessel = Vessel(folder, limits)
+        self._vessel = vessel
         self._numbers = itertools.count(1)
         self._captures: set[Capture] = set()
         self._network: NetworkMode = "open"
@@ -150,7 +141,7 @@ class BubblewrapSandbox:
         }
         answer = await self._ask("put", request, b"".join(content for _, content in files))
         return [
-            FileError(path, _problem(number)) if number else None
+            FileError(path, problem_of(number)) if number else None
             for (path, _), number in zip(files, json.loads(answer), strict=True)
         ]
 
@@ -164,7 +155,7 @@ class BubblewrapSandbox:
         for path in paths:
             number, size = _FOUND.unpack_from(answer)
             content, answer = answer[_FOUND.size :][:size], answer[_FOUND.size + size :]
-            found.append(FileError(path, _problem(number)) if number else bytes(content))
+            found.append(FileError(path, problem_of(number)) if number else bytes(content))
         return found
 
     async def packages(self) -> tuple[Package, ...]:
@@ -265,7 +256,3 @@ class BubblewrapSandbox:
             why = f"a command outlived its own end by {_DEATH_S:g} seconds"
             self._vessel.control.lose(why)
             raise SandboxUnavailable(why) from error
-
-
-def _problem(number: int) -> FileProblem:
-    return _PROBLEMS.get(number, "permission_denied")

@@ -8,6 +8,10 @@ from typing import Final
 _PARENT: Final = "assay-sandboxes"
 _ROOT: Final = Path("/sys/fs/cgroup")
 _JOINED_WITHIN_S: Final = 60.0
+_LIMIT_1: Final = "memory.limit_in_bytes"
+_SWAP_1: Final = "memory.memsw.limit_in_bytes"
+_LIMIT_2: Final = "memory.max"
+_SWAP_2: Final = "memory.swap.max"
 
 
 class MemoryGroup:
@@ -21,34 +25,35 @@ class MemoryGroup:
         """The file a process writes itself into to join."""
         return str(self.path / "cgroup.procs")
 
+    def bound(self, memory_bytes: int) -> None:
+        """Bound it, once."""
+        version_1 = (self.path / _LIMIT_1).exists()
+        (self.path / (_LIMIT_1 if version_1 else _LIMIT_2)).write_text(str(memory_bytes))
+        with suppress(OSError):  # there may be no swap to bound
+            swap = self.path / (_SWAP_1 if version_1 else _SWAP_2)
+            swap.write_text(str(memory_bytes) if version_1 else "0")
+
     def remove(self) -> None:
         """Remove it, once its processes are gone; one that is gone already is fine."""
         with suppress(FileNotFoundError):
             self.path.rmdir()
 
 
-def make_memory_group(name: str, memory_bytes: int, root: Path = _ROOT) -> MemoryGroup | None:
+def make_memory_group(name: str, root: Path = _ROOT) -> MemoryGroup | None:
     """A group under the machine's tree, of either version; none where that is not allowed."""
     version_1 = _is_version_1(root)
     path = _parent(root) / name
-    limits = (
-        ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
-        if version_1
-        else ("memory.max", "memory.swap.max")
-    )
     try:
         path.parent.mkdir(exist_ok=True)
         if not version_1:
             for folder in (root, path.parent):
                 (folder / "cgroup.subtree_control").write_text("+memory")
         path.mkdir()
-        (path / limits[0]).write_text(str(memory_bytes))
+        (path / (_LIMIT_1 if version_1 else _LIMIT_2)).write_text("-1" if version_1 else "max")
     except OSError:
         with suppress(OSError):
             path.rmdir()
         return None
-    with suppress(OSError):  # there may be no swap to bound
-        (path / limits[1]).write_text(str(memory_bytes) if version_1 else "0")
     return MemoryGroup(path)
 
 

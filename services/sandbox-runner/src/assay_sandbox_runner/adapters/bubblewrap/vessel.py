@@ -1,21 +1,21 @@
 """The processes of one sandbox and the watch over them, from start to end."""
 
 import asyncio
-import json
 import os
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 from assay_contracts.runs import NetworkMode
-from assay_sandbox_runner.adapters.bubblewrap import launcher, layout
-from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup, make_memory_group
+from assay_sandbox_runner.adapters.bubblewrap import layout
+from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup
 from assay_sandbox_runner.adapters.bubblewrap.control import Control
+from assay_sandbox_runner.adapters.bubblewrap.launchpad import Launched, Launchpad
 from assay_sandbox_runner.adapters.bubblewrap.network import NetworkWatch
-from assay_sandbox_runner.adapters.bubblewrap.process import Child, readable
 from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder
+from assay_sandbox_runner.adapters.inside import launcher
+from assay_sandbox_runner.adapters.process import readable
 from assay_sandbox_runner.ports import Limits, SandboxUnavailable
 
 SANDBOX_UID: Final = 64100
@@ -30,10 +30,14 @@ _DEATH_S: Final = 10.0
 class Vessel:
     """Starts `bwrap` with the supervisor inside, and ends it with all that runs in it."""
 
-    def __init__(self, folder: SandboxFolder, limits: Limits) -> None:
+    def __init__(
+        self, folder: SandboxFolder, limits: Limits, *, programs: Path, launchpad: Launchpad
+    ) -> None:
         self._folder = folder
+        self._programs = programs
+        self._launchpad = launchpad
         self._limits = limits
-        self._child: Child | None = None
+        self._child: Launched | None = None
         self._first: int | None = None
         self.group: MemoryGroup | None = None
         self.watch: NetworkWatch | None = None
@@ -45,8 +49,8 @@ class Vessel:
         Raises:
             SandboxUnavailable: it does not start; says what `bwrap` or the launcher said.
         """
-        self.group = make_memory_group(self._folder.id, self._limits.memory_bytes)
-        self._launch(skills, network)
+        self.group = self._launchpad.take_group(self._limits.memory_bytes)
+        await self._launch(skills, network)
         descriptors = await self._wait_for(self.control.prepared)
         if network == "blocked":
             self.watch = NetworkWatch(descriptors)
@@ -55,21 +59,19 @@ class Vessel:
         assert self._child is not None
         self._folder.record([self._child.pid, supervisor], self.group)
 
-    def _launch(self, skills: Path, network: NetworkMode) -> None:
+    async def _launch(self, skills: Path, network: NetworkMode) -> None:
         spec = launcher.Spec(
-            control=self.control.far,
-            runner=os.getpid(),
-            cgroups=[self.group.processes] if self.group else [],
+            control=layout.CONTROL,
             uid=SANDBOX_UID if os.geteuid() == 0 else None,
             blocked=network == "blocked",
-            stage=layout.staged_folders(self._folder.path, skills),
+            stage=layout.staged_folders(self._folder.path, skills, self._programs),
             bwrap=layout.staged_bwrap(),
-            arguments=layout.bwrap_arguments(self.control.far, self._limits),
+            arguments=layout.bwrap_arguments(self._limits),
         )
-        argv = [sys.executable, "-I", "-S", str(launcher.__file__), json.dumps(spec)]
         with self._folder.log.open("wb") as log:
-            # An empty environment: process 1 would show it to the sandbox.
-            self._child = Child(argv, env={}, pass_fds=[self.control.far], stderr=log)
+            self._child = await self._launchpad.launch(
+                spec, group=self.group, control=self.control.far, log=log.fileno()
+            )
         self.control.started()
         self._folder.record([self._child.pid], self.group)
 
@@ -98,7 +100,7 @@ class Vessel:
         if self.group is not None:
             await self._remove_group(self.group)
 
-    async def _end(self, child: Child) -> None:
+    async def _end(self, child: Launched) -> None:
         if self._first is None:
             child.kill()
         else:

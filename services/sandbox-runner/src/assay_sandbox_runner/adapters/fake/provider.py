@@ -97,3 +97,6 @@ class FakeProvider:
         for name in past:
             del self.snapshots[name]
         return past
+
+    async def close(self) -> None:
+        """A fake holds nothing."""

@@ -216,6 +216,8 @@ class FakeSandbox:
         return 0
 
     def say_file(self, turn: _Turn) -> int:
+        if not turn.rest:  # what stands on its input: nothing
+            return 0
         path = turn.path(turn.rest[0])
         content = self._files.read(path)
         if isinstance(content, bytes):

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 
 class Child:
-    """A started process."""
+    """A process of the machine, started here."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """Lists what is installed for Python and Node inside the sandbox, as JSON.
 
-Reads what the packages say of themselves and runs none of their code.
+Reads what the packages say of themselves and runs none of their code. With the argument `system`
+it also lists what the system's own package manager has installed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import site
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 
@@ -52,5 +54,22 @@ def _node() -> Iterator[list[str]]:
                 continue
 
 
+def _system() -> Iterator[list[str]]:
+    try:
+        with open("/var/lib/dpkg/status", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            paragraphs = file.read().split("\n\n")
+    except OSError:
+        return
+    for paragraph in paragraphs:
+        fields = dict(
+            line.split(": ", 1)
+            for line in paragraph.splitlines()
+            if ": " in line[1:] and line[0] != " "
+        )
+        if fields.get("Status", "").endswith(" installed"):
+            yield ["system", fields["Package"], fields["Version"]]
+
+
 if __name__ == "__main__":
-    print(json.dumps([*_python(), *_node()]))  # noqa: T201
+    system = _system() if "system" in sys.argv[1:] else ()
+    print(json.dumps([*_python(), *_node(), *system]))  # noqa: T201
