@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
+from assay_sandbox_runner.adapters.daytona.double.testing import DaytonaDouble, provider_for
 from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.conformance import PRETENDED, REAL, Kit
 from assay_sandbox_runner.ports import Sandbox
@@ -19,16 +20,49 @@ def skills(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["fake", "bubblewrap"])
-def kit(request: pytest.FixtureRequest, tmp_path: Path, skills: Path) -> Kit:
-    if request.param == "fake":
-        return Kit(FakeProvider(), PRETENDED, skills)
-    return Kit(BubblewrapProvider(tmp_path / "state"), REAL, skills)
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sandboxes' own programs are kept, compiled once for all tests."""
+    return tmp_path_factory.mktemp("programs")
 
 
 @pytest.fixture
-def bubblewrap(tmp_path: Path, skills: Path) -> Kit:
-    return Kit(BubblewrapProvider(tmp_path / "state"), REAL, skills)
+def state(tmp_path: Path, programs: Path) -> Path:
+    """The state folder of a runner."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    (folder / "programs").symlink_to(programs)
+    return folder
+
+
+@pytest.fixture
+async def bubblewrap(state: Path, skills: Path) -> AsyncIterator[Kit]:
+    provider = BubblewrapProvider(state)
+    yield Kit(provider, REAL, skills)
+    await provider.close()
+
+
+@pytest.fixture
+async def double(tmp_path: Path) -> AsyncIterator[DaytonaDouble]:
+    """A stand-in for Daytona, with real processes behind it."""
+    async with DaytonaDouble(tmp_path / "double").serving() as serving:
+        yield serving
+
+
+@pytest.fixture
+async def daytona(double: DaytonaDouble, skills: Path) -> AsyncIterator[Kit]:
+    """The real SDK, talking to the stand-in."""
+    provider = provider_for(double)
+    yield Kit(provider, REAL, skills)
+    await provider.close()
+
+
+@pytest.fixture(params=["fake", "bubblewrap", "daytona"])
+def kit(request: pytest.FixtureRequest, skills: Path) -> Kit:
+    if request.param == "fake":
+        return Kit(FakeProvider(), PRETENDED, skills)
+    given: Kit = request.getfixturevalue(request.param)
+    return given
 
 
 @pytest.fixture

@@ -322,3 +322,98 @@ async def test_a_sweep_leaves_what_is_in_use(kit: Kit) -> None:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
     async with kit.open(base="candidate") as sandbox:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
+
+
+async def test_a_command_that_reads_its_input_finds_nothing_there(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        result = await sandbox.execute("cat; echo done", timeout_s=5)
+    assert (result.stdout, result.exit_code, result.timed_out) == ("done\n", 0, False)
+
+
+async def test_a_command_that_leaves_something_running_is_not_held_up_by_it(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        result = await sandbox.execute(kit.speech.leave_running(15))
+        assert (result.stdout, result.exit_code, result.timed_out) == ("started\n", 0, False)
+        assert result.seconds < 10
+        assert (await sandbox.execute("echo alive")).stdout == "alive\n"
+
+
+async def test_a_command_out_of_time_does_no_more(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        late = await sandbox.execute("sleep 1; echo x > late.txt", timeout_s=0.2)
+        assert late.timed_out
+        await sandbox.execute("sleep 1.2")
+        (found,) = await sandbox.download(["/workspace/late.txt"])
+    assert found == FileError("/workspace/late.txt", "file_not_found")
+
+
+async def test_a_cancelled_command_does_no_more(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        task = asyncio.create_task(sandbox.execute("sleep 1; echo x > late.txt"))
+        await asyncio.wait([task], timeout=0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await sandbox.execute("sleep 1.2")
+        (found,) = await sandbox.download(["/workspace/late.txt"])
+    assert found == FileError("/workspace/late.txt", "file_not_found")
+
+
+async def test_many_files_come_and_go_in_one_call(kit: Kit) -> None:
+    files = [(f"/workspace/many/{number:03}.txt", b"%d" % number) for number in range(200)]
+    async with kit.open() as sandbox:
+        assert await sandbox.upload(files) == [None] * len(files)
+        found = await sandbox.download([path for path, _ in reversed(files)])
+    assert found == [content for _, content in reversed(files)]
+
+
+async def test_a_file_as_large_as_may_be_survives(kit: Kit) -> None:
+    content = bytes(range(256)) * (LIMITS.file_bytes // 256)
+    async with kit.open() as sandbox:
+        assert await sandbox.upload([("/workspace/large", content)]) == [None]
+        assert await sandbox.download(["/workspace/large"]) == [content]
+
+
+async def test_skills_are_those_of_now_and_not_those_of_the_snapshot(kit: Kit) -> None:
+    (kit.skills / "parter" / "scripts").mkdir(parents=True)
+    (kit.skills / "parter" / "scripts" / "bye.sh").write_text("echo bye")
+    async with kit.open() as sandbox:
+        assert (await sandbox.execute("cat skills/parter/scripts/bye.sh")).stdout == "echo bye"
+        await sandbox.snapshot("candidate")
+    (kit.skills / "parter" / "scripts" / "bye.sh").unlink()
+    (kit.skills / "greeter" / "SKILL.md").write_text("# Greeter, second edition\n")
+    async with kit.open(base="candidate") as sandbox:
+        assert (await sandbox.execute("cat skills/greeter/SKILL.md")).stdout == (
+            "# Greeter, second edition\n"
+        )
+        assert (await sandbox.execute("cat skills/parter/scripts/bye.sh")).exit_code != 0
+
+
+async def test_sandboxes_are_opened_side_by_side(kit: Kit) -> None:
+    async def use(number: int) -> tuple[str, str]:
+        async with kit.open(name=f"side-{number}") as sandbox:
+            return sandbox.id, (await sandbox.execute(f"echo {number}")).stdout
+
+    used = await asyncio.gather(*(use(number) for number in range(4)))
+    assert len({identity for identity, _ in used}) == 4
+    assert [said for _, said in used] == [f"{number}\n" for number in range(4)]
+
+
+async def test_one_that_is_cancelled_while_it_opens_leaves_nothing(kit: Kit) -> None:
+    async def use() -> None:
+        async with kit.open() as sandbox:
+            await sandbox.execute("sleep 15")
+
+    task = asyncio.create_task(use())
+    await asyncio.wait([task], timeout=0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await kit.provider.sweep() == []
+
+
+async def test_a_provider_may_be_closed_again(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        await sandbox.execute("true")
+    await kit.provider.close()
+    await kit.provider.close()

@@ -35,7 +35,7 @@ def create_app(settings: Settings) -> Service:
         ModelMisconfigured: the executor's model cannot be opened.
     """
     bus = Bus(settings, "sandbox-runner")
-    provider = BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
+    provider = open_provider(settings)
     bundles = BundlesOnDisk(bus.objects, settings.state_dir)
     run = CarryOutRun(
         provider=provider,
@@ -63,11 +63,33 @@ def create_app(settings: Settings) -> Service:
     )
 
 
+def open_provider(settings: Settings) -> SandboxProvider:
+    """Who provides the sandboxes; nothing is connected yet."""
+    if settings.sandbox == "bubblewrap":
+        return BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
+    # Half a second of imports that only those who use it should pay for.
+    from assay_sandbox_runner.adapters.daytona import Account, DaytonaProvider  # noqa: PLC0415
+
+    assert settings.daytona_api_key is not None
+    account = Account(
+        api_key=settings.daytona_api_key.get_secret_value(),
+        api_url=settings.daytona_api_url,
+        target=settings.daytona_target,
+        snapshot=settings.daytona_snapshot,
+    )
+    return DaytonaProvider(
+        account,
+        most=settings.concurrency,
+        sandbox_ttl=settings.daytona_ttl,
+        snapshot_ttl=settings.snapshot_ttl,
+    )
+
+
 @asynccontextmanager
 async def sweeping(
     provider: SandboxProvider, bundles: BundlesOnDisk, *, every: timedelta
 ) -> AsyncIterator[None]:
-    """Remove now, and again every so often, what killed processes left behind."""
+    """Remove now, and again every so often, what killed processes left behind; close at the end."""
 
     async def sweep() -> None:
         for what, remove in (
@@ -81,9 +103,12 @@ async def sweeping(
             await asyncio.sleep(every.total_seconds())
             await sweep()
 
-    await sweep()
-    async with background(sweeper=again()):
-        yield
+    try:
+        await sweep()
+        async with background(sweeper=again()):
+            yield
+    finally:
+        await provider.close()
 
 
 async def _swept(what: str, remove: Callable[[], Awaitable[list[str]]]) -> None:

@@ -27,6 +27,8 @@ class Speech:
     look_up: Callable[[str], str]
     connect: Callable[[str, int], str]
     flood: Callable[[int], str]
+    leave_running: Callable[[float], str]
+    """Start something that goes on for so many seconds, and say `started`."""
 
 
 def python(program: str) -> str:
@@ -55,12 +57,14 @@ REAL: Final = Speech(
         "except OSError: raise SystemExit(1)"
     ),
     flood=lambda lines: f"yes line | head -n {lines}",
+    leave_running=lambda seconds: f"sleep {seconds} & nohup sleep {seconds} & echo started",
 )
 PRETENDED: Final = Speech(
     install=lambda name, version: f"install {name} {version}",
     look_up=lambda host: f"call {host}",
     connect=lambda host, port: f"call {host}:{port}",
     flood=lambda lines: f"repeat {lines} line",
+    leave_running=lambda _: "echo started",
 )
 
 

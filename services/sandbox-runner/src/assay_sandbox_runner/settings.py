@@ -1,7 +1,7 @@
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from assay_agentkit.models import ModelSettings
@@ -15,8 +15,24 @@ class Settings(ServiceSettings, ModelSettings):
     """Runs that this process carries out at once."""
     executor_model: str | None = Field(default=None, validation_alias="ASSAY_EXECUTOR_MODEL")
     """`provider:model` of the executing agents; none means the rehearsal model."""
-    sandbox: Literal["bubblewrap"] = Field(default="bubblewrap", validation_alias="ASSAY_SANDBOX")
+    sandbox: Literal["bubblewrap", "daytona"] = Field(
+        default="bubblewrap", validation_alias="ASSAY_SANDBOX"
+    )
     """Who provides the sandboxes."""
+    daytona_api_key: SecretStr | None = Field(default=None, validation_alias="DAYTONA_API_KEY")
+    """Needed where Daytona provides them."""
+    daytona_api_url: str | None = Field(default=None, validation_alias="DAYTONA_API_URL")
+    """The service's own where there is none."""
+    daytona_target: str | None = Field(default=None, validation_alias="DAYTONA_TARGET")
+    """The region."""
+    daytona_snapshot: str | None = Field(default=None, validation_alias="ASSAY_DAYTONA_SNAPSHOT")
+    """The base environment; the account's default where there is none."""
+    daytona_ttl: timedelta = Field(
+        default=timedelta(hours=1),
+        ge=timedelta(minutes=1),
+        validation_alias="ASSAY_DAYTONA_TTL",
+    )
+    """After this, Daytona ends a sandbox, whatever became of the runner."""
     snapshot_ttl: timedelta = Field(
         default=timedelta(hours=24), validation_alias="ASSAY_SNAPSHOT_TTL"
     )
@@ -32,3 +48,12 @@ class Settings(ServiceSettings, ModelSettings):
     """Longest that one check may take."""
     sandbox_memory_mb: int = Field(default=2048, ge=64, validation_alias="ASSAY_SANDBOX_MEMORY_MB")
     """Memory of one sandbox."""
+
+    @model_validator(mode="after")
+    def _has_a_key(self) -> Self:
+        if self.sandbox == "daytona" and not self.daytona_api_key:
+            raise ValueError(
+                "ASSAY_SANDBOX is daytona and DAYTONA_API_KEY is not set: set it to a key of your "
+                "Daytona account, or leave ASSAY_SANDBOX out to have sandboxes on this machine"
+            )
+        return self
