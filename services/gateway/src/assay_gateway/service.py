@@ -22,7 +22,7 @@ from assay_gateway.domain import ENDED
 from assay_gateway.ports import Ask, Progress, R, Reports, Uploads
 
 READ_TIMEOUT_S = 5.0
-SUBMIT_TIMEOUT_S = 60.0
+SUBMIT_TIMEOUT_S = 30.0
 JSON = "application/json"
 MARKDOWN = "text/markdown"
 
