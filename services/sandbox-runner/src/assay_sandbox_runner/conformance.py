@@ -16,6 +16,7 @@ LIMITS: Final = Limits(
     processes=64,
     file_bytes=4 * 1024**2,
     workspace_bytes=16 * 1024**2,
+    home_bytes=24 * 1024**2,
 )
 
 

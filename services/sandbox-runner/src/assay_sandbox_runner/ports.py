@@ -69,6 +69,8 @@ class Limits:
     file_bytes: int = 256 * 1024**2
     """Largest file that may be written, uploaded or downloaded."""
     workspace_bytes: int = 512 * 1024**2
+    home_bytes: int = 2 * 1024**3
+    """What may be installed: the environment that a snapshot keeps."""
 
 
 class Sandbox(Protocol):
@@ -106,7 +108,8 @@ class Sandbox(Protocol):
     async def snapshot(self, name: str) -> None:
         """Keep the environment (what was installed), not the workspace, under `name`.
 
-        Ends every process that commands left running. Replaces a snapshot of that name.
+        Ends every process that commands left running. Replaces a snapshot of that name. The
+        workspace may be empty afterwards.
         """
 
     def proof(self) -> SandboxProof:

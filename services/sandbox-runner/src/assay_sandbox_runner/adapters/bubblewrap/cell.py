@@ -13,6 +13,7 @@ from typing import Final
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandbox_runner.adapters.bubblewrap import layout
 from assay_sandbox_runner.adapters.bubblewrap.control import Capture
+from assay_sandbox_runner.adapters.bubblewrap.guard import guard
 from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, parse_inventory
 from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder, Snapshots
 from assay_sandbox_runner.adapters.bubblewrap.vessel import Vessel
@@ -83,6 +84,9 @@ class BubblewrapSandbox:
         self._vessel = vessel
         self._numbers = itertools.count(1)
         self._captures: set[Capture] = set()
+        self._guard: asyncio.Task[None] | None = None
+        self._overfull = 0
+        """How often there was more on disk than there may be."""
         self._network: NetworkMode = "open"
         self._proof = _SHARED_NETWORK
 
@@ -99,8 +103,22 @@ class BubblewrapSandbox:
             told = probe.judge(json.loads(answer), self._vessel.watch.calls())
             self._proof = f"Blocked: it has a loopback and nothing else. From inside, {told}."
             self._vessel.watch.ledger.forget()
+        self._guard = asyncio.create_task(
+            guard(self._folder.home, self._limits.home_bytes, self._end_all)
+        )
+
+    async def _end_all(self) -> None:
+        self._overfull += 1
+        await self._quiesce()
+
+    async def _quiesce(self) -> None:
+        number = next(self._numbers)
+        await self._exchange(_Job(operation="quiesce", number=number, seconds=_DEATH_S))
 
     async def stop(self) -> None:
+        if self._guard is not None:
+            self._guard.cancel()
+            await asyncio.wait([self._guard])
         await self._vessel.stop()
         for capture in self._captures:
             capture.close()
@@ -111,6 +129,7 @@ class BubblewrapSandbox:
         longest = self._limits.command_seconds
         started = time.monotonic()
         number = next(self._numbers)
+        overfull = self._overfull
         watch = self._vessel.watch
         if watch is not None:
             watch.ledger.command_started(number, command, cwd)
@@ -125,6 +144,9 @@ class BubblewrapSandbox:
         if watch is not None:
             watch.ledger.settle()
         (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
+        if self._overfull > overfull:
+            most = self._limits.home_bytes
+            stderr += f"\n[killed: {layout.HOME} held more than {most} bytes]\n".encode()
         return ExecResult(
             stdout=stdout.decode(errors="replace"),
             stderr=stderr.decode(errors="replace"),
@@ -174,8 +196,7 @@ class BubblewrapSandbox:
         return self._vessel.watch.calls() if self._vessel.watch is not None else []
 
     async def snapshot(self, name: str) -> None:
-        number = next(self._numbers)
-        await self._exchange(_Job(operation="quiesce", number=number, seconds=_DEATH_S))
+        await self._quiesce()
         # What its owner cannot read cannot be copied where the runner is an ordinary user.
         await self.execute(f"chmod -R u+rwX {layout.HOME}")
         await self._snapshots.keep(self._folder.home, name)

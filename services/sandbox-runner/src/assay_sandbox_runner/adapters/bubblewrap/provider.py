@@ -37,8 +37,8 @@ class BubblewrapProvider:
 
     Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
     (number of processes), and for the memory of the whole sandbox by a control group where this
-    process may make one; `proof()` says whether it may. Files made in `/home/agent` are bounded
-    one by one, not together.
+    process may make one; `proof()` says whether it may. What lies in `/home/agent` is looked at
+    while commands run, and all of them are killed when it is more than the limits allow.
     """
 
     def __init__(
