@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from assay_sandbox_runner.adapters.daytona.double.testing import (
 from assay_sandbox_runner.adapters.daytona.double.things import Faults
 from assay_sandbox_runner.adapters.daytona.owner import Owner
 from assay_sandbox_runner.adapters.daytona.provider import DaytonaProvider
+from assay_sandbox_runner.adapters.validation_backends import ValidationBackends
 from assay_sandbox_runner.conformance import LIMITS, Kit, python
 from assay_sandbox_runner.ports import NotOffline, SandboxUnavailable
 
@@ -165,6 +167,36 @@ async def test_what_is_not_measured_is_not_zero(daytona: Kit, double: DaytonaDou
             log.unlink()
         with pytest.raises(SandboxUnavailable, match="not measured"):
             await sandbox.network_calls()
+
+
+async def test_where_the_kernel_gives_no_listener_strace_watches(
+    daytona: Kit, double: DaytonaDouble
+) -> None:
+    if shutil.which("strace") is None:
+        pytest.skip("this machine has no strace")
+    double.lacks.add("seccomp")
+    async with daytona.open("blocked") as sandbox:
+        assert "strace" in sandbox.proof().observation
+        attempts = (
+            "import socket\n"
+            "for call in (lambda: socket.getaddrinfo('a.example', 80),\n"
+            "             lambda: socket.create_connection(('192.0.2.1', 443), 1),\n"
+            "             lambda: socket.create_connection(('127.0.0.1', 9), 1)):\n"
+            "    try: call()\n"
+            "    except OSError: pass"
+        )
+        assert (await sandbox.execute(python(attempts))).exit_code == 0
+        calls = await sandbox.network_calls()
+    assert [call.destination for call in calls] == ["a.example", "192.0.2.1:443"]
+
+
+async def test_where_nothing_can_watch_there_is_no_run(daytona: Kit, double: DaytonaDouble) -> None:
+    double.lacks |= {"seccomp", "strace"}
+    with pytest.raises(SandboxUnavailable, match="cannot be counted"):
+        async with daytona.open("blocked"):
+            pytest.fail("it was opened")
+    async with daytona.open("open") as sandbox:
+        assert (await sandbox.execute("echo alive")).stdout == "alive\n"
 
 
 # Faults, one by one ------------------------------------------------------------------------------
@@ -420,3 +452,24 @@ def test_an_owner_is_dead_only_if_it_is_certain() -> None:
     assert Owner(this.place, this.pid, this.started + 1).is_known_dead()
     assert not Owner("elsewhere", this.pid, 1).is_known_dead()
     assert Owner.parse("nonsense") is None
+
+
+# As deepagents backends --------------------------------------------------------------------------
+
+
+async def test_both_backends_of_a_skill_are_had_kept_and_destroyed(
+    double: DaytonaDouble, daytona: Kit
+) -> None:
+    backends = ValidationBackends(daytona.provider, daytona.skills)
+    online = await backends.get_validation_backend("greeter")
+    offline = await backends.get_offline_backend("greeter")
+    assert await backends.get_offline_backend("greeter") is offline
+    blocked = {held.name: held.params["networkBlockAll"] for held in double.sandboxes.values()}
+    assert blocked == {online.id: False, offline.id: True}
+    for backend in (online, offline):
+        read = await backend.aread("/workspace/skills/greeter/SKILL.md")
+        assert "# Greeter" in str(read)
+        assert (await backend.aexecute("echo hi; exit 3")).exit_code == 3
+    await backends.destroy_validation_backends("greeter")
+    await backends.destroy_validation_backends("greeter")
+    assert double.sandboxes == {}

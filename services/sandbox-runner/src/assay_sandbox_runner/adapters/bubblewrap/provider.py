@@ -52,6 +52,7 @@ class BubblewrapProvider:
         self._sandboxes = state_dir / "sandboxes"
         self._snapshots = Snapshots(state_dir / "snapshots", snapshot_ttl)
         self._programs_root = state_dir / "programs"
+        self._programs: Path | None = None
         self._launchpad = Launchpad()
         self._probe = probe or Probe()
 
@@ -75,9 +76,10 @@ class BubblewrapProvider:
     async def _open(
         self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
-        programs = await asyncio.to_thread(self._programs)
+        if self._programs is None:
+            self._programs = await asyncio.to_thread(self._put_programs)
         folder = self._make_folder(name)
-        vessel = Vessel(folder, limits, programs=programs, launchpad=self._launchpad)
+        vessel = Vessel(folder, limits, programs=self._programs, launchpad=self._launchpad)
         sandbox = BubblewrapSandbox(folder, self._snapshots, vessel, limits, base)
         try:
             await self._start(sandbox, folder, skills, network, base)
@@ -85,7 +87,7 @@ class BubblewrapProvider:
         finally:
             await uninterrupted(_destroy(sandbox, folder))
 
-    def _programs(self) -> Path:
+    def _put_programs(self) -> Path:
         try:
             return programs_on_disk(self._programs_root, interpreter().path)
         except (OSError, subprocess.CalledProcessError) as error:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
+import _ctypes
 import os
 import resource
-import signal
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from typing import NoReturn
+else:
+    import _signal as signal  # `signal` itself is slow to import, as `ctypes` is
 
 CANNOT_RUN = 126
 
@@ -21,22 +23,26 @@ _PR_SET_NO_NEW_PRIVS = 38
 _FREEZE_ROUNDS = 200
 _DEATH_S = 5.0
 
-_libc = ctypes.CDLL(None, use_errno=True)
+_PRCTL = _ctypes.dlsym(_ctypes.dlopen(None, os.RTLD_NOW), "prctl")  # type: ignore[arg-type]
+
+
+def _prctl(option: int, value: int) -> None:
+    _ctypes.call_function(_PRCTL, (option, value, 0, 0, 0))
 
 
 def hide() -> None:
     """Let nobody of the same user id look into this process or take its descriptors."""
-    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    _prctl(_PR_SET_DUMPABLE, 0)
 
 
 def adopt_orphans() -> None:
     """Stay above all that this process starts, however detached."""
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def give_up_new_privileges() -> None:
     """From here on, no program gains rights by being started: `sudo` is one like any other."""
-    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def become_user(uid: int, gid: int) -> None:
@@ -62,7 +68,7 @@ def bound(limits: dict[str, int]) -> None:
         least = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(what, (least, least))
     # Memory that runs out is taken from commands, not from those who watch them.
-    _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    _prctl(_PR_SET_DUMPABLE, 1)
     with open("/proc/self/oom_score_adj", "w") as score:  # noqa: PTH123
         score.write("500")
 

@@ -13,14 +13,16 @@ import _socket
 import marshal
 import os
 import select
-import signal
 import sys
 
 from assay_sandbox_runner.adapters.inside import processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from typing import Any, NoReturn
+else:
+    import _signal as signal
 
 
 def _read_frame(descriptor: int) -> tuple[dict[str, Any], bytes]:

@@ -46,10 +46,15 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, object]]:
         port = int(place[1]) if place else DNS_PORT
         questions = []
         if call["call"] != "connect" and port == DNS_PORT:
-            packets = (bytes.fromhex(t.replace("\\x", "")) for t in _TEXT.findall(call["rest"]))
+            packets = map(_bytes, _TEXT.findall(call["rest"]))
             questions = [found for found in map(parse_question, packets) if found]
         for name, kind, number in questions:
             yield {**event, "ask": name, "kind": kind, "id": number}
         if place and not questions:
-            host = place[2] or "[%s]" % place[3]  # noqa: UP031
-            yield {**event, "to": "%s:%s" % (host, place[1])}  # noqa: UP031
+            host = _bytes(place[2] or place[3]).decode()
+            yield {**event, "to": ("%s:%s" if place[2] else "[%s]:%s") % (host, place[1])}
+
+
+def _bytes(text: str) -> bytes:
+    """What stands in quotes; `strace` is told to write every byte by its number."""
+    return bytes.fromhex(text.replace("\\x", ""))

@@ -57,11 +57,14 @@ def _copy_owners(source: Path, target: Path) -> None:
 class Cell:
     """One sandbox: root inside where the tests are root, an ordinary user else."""
 
-    def __init__(self, files: Files, *, cut_off: bool, known_hosts: str) -> None:
+    def __init__(
+        self, files: Files, *, cut_off: bool, known_hosts: str, lacks: frozenset[str]
+    ) -> None:
         """`known_hosts` are lines of /etc/hosts, for a network that is to be found open."""
         self.files = files
         self._cut_off = cut_off
         self._known_hosts = known_hosts
+        self._lacks = lacks
         self._run = files.path.with_name(files.path.name + ".run")
         self._process: asyncio.subprocess.Process | None = None
 
@@ -79,6 +82,7 @@ class Cell:
             str(bwrap_path()),
             *self._arguments(),
             *("/usr/bin/python3", "-I", "-S", "/toolbox/toolbox.py", "/toolbox/socket"),
+            *(["without-seccomp"] if "seccomp" in self._lacks else []),
             env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home"},
             stdin=asyncio.subprocess.DEVNULL,
         )
@@ -106,6 +110,8 @@ class Cell:
         for name in _FOLDERS:
             arguments += ["--bind", str(self.files.path / name), f"/{name}"]
         arguments += ["--bind", str(self._run), "/toolbox", "--proc", "/proc", "--dev", "/dev"]
+        if "strace" in self._lacks:
+            arguments += ["--ro-bind", "/dev/null", "/usr/bin/strace"]
         if sys.base_prefix != "/usr":
             arguments += ["--ro-bind", sys.base_prefix, sys.base_prefix]
         return arguments

@@ -49,6 +49,8 @@ class DaytonaDouble:
 
     def __init__(self, folder: Path, *, seed: int = 1) -> None:
         self.faults = Faults()
+        self.lacks: set[str] = set()
+        """Of `seccomp` and `strace`, what new sandboxes are to be without."""
         self.sandboxes: dict[str, Held] = {}
         self.snapshots: dict[str, Kept] = {}
         self.counts: Counter[str] = Counter()
@@ -162,7 +164,10 @@ class DaytonaDouble:
             blocked=blocked,
             snapshot=params.get("snapshot"),
             cell=Cell(
-                files, cut_off=cut_off, known_hosts="" if cut_off else f"127.0.0.1 {CANARY}\n"
+                files,
+                cut_off=cut_off,
+                known_hosts="" if cut_off else f"127.0.0.1 {CANARY}\n",
+                lacks=frozenset(self.lacks),
             ),
             params=params,
         )
