@@ -122,6 +122,18 @@ def test_dependencies_are_told_from_what_was_installed() -> None:
     assert "**Not declared by name:** six 1.0 (pip)." in markdown
 
 
+def test_a_run_shows_the_files_it_made_and_the_packages_before_and_after() -> None:
+    report = a_report()
+    online = report.runs[0]
+    outcome = online.outcomes[0].model_copy(update={"files_made": ("out.json", HOSTILE)})
+    online = online.model_copy(
+        update={"outcomes": (outcome,), "packages_before": 7, "packages_after": 9}
+    )
+    markdown = render_markdown(report.model_copy(update={"runs": (online,)}))
+    assert f"**Files made:** {quoted('out.json')}, {quoted(HOSTILE, 100)}" in markdown
+    assert "Packages installed: 7 before, 9 after. Added: none." in markdown
+
+
 def test_a_report_without_prose_says_so() -> None:
     report = a_report().model_copy(update={"prose": None})
     assert "made from the data alone" in render_markdown(report)

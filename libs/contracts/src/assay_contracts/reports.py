@@ -30,6 +30,9 @@ class RunReport(Model):
     network_calls: tuple[NetworkCall, ...]
     network_calls_omitted: int = 0
     sandbox: SandboxProof | None
+    packages_before: int = 0
+    """How many were installed before the tasks; `packages_added` came while they were done."""
+    packages_after: int = 0
     packages_added: tuple[Package, ...]
     timings: RunTimings | None
     failure: str | None = None

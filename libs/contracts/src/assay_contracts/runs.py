@@ -102,6 +102,8 @@ class TaskOutcome(Model):
     bounds_hit: tuple[Bound, ...] = ()
     actions: tuple[str, ...] = ()
     """What the agent did, a line for each tool call, the first and the last of many."""
+    files_made: tuple[str, ...] = ()
+    """Paths below the task's folder, the first of many."""
     commands: int = Field(ge=0)
     seconds: float = Field(ge=0)
     answer: str = Field(max_length=4000)

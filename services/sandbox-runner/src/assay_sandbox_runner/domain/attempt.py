@@ -19,6 +19,8 @@ from assay_sandbox_runner.domain.text import clip
 ANSWER_CHARS: Final = 4000
 LISTED_CALLS: Final = 1000
 """Network calls that a message lists; more would not fit into one."""
+LISTED_FILES: Final = 20
+"""Files made that a task's short form lists."""
 LISTED_ACTIONS: Final = 12
 """Tool calls that a task's short form lists."""
 _COMMAND_CHARS: Final = 200
@@ -103,6 +105,9 @@ def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
         checks=trace.checks,
         bounds_hit=trace.bounds_hit,
         actions=_actions(trace.steps),
+        files_made=tuple(
+            clip(path, _COMMAND_CHARS).text for path in trace.files_made[:LISTED_FILES]
+        ),
         commands=sum(step.tool == "execute" for step in trace.steps),
         seconds=seconds,
         answer=clip(trace.answer, ANSWER_CHARS).text,
@@ -121,7 +126,8 @@ def _action(step: TraceStep) -> str:
     ended = "failed" if step.failed else "done"
     if step.exit_code is not None:
         ended = f"exit code {step.exit_code}"
-    return f"{clip(f'{step.tool} {step.arguments}', _COMMAND_CHARS).text}: {ended}"
+    told = clip(f"{step.tool} {step.arguments}", _COMMAND_CHARS).text
+    return f"{told}: {ended}, {step.seconds:.1f} s"
 
 
 def attribute(

@@ -99,6 +99,10 @@ def _run(report: Report, run: RunReport) -> str:
             f"Sandbox: {run.sandbox.kind}, from {quoted(run.sandbox.base)}, network "
             f"{run.sandbox.network}. Proof: {quoted(run.sandbox.proof, 500)}"
         )
+        parts.append(
+            f"Packages installed: {run.packages_before} before, {run.packages_after} after. "
+            f"Added: {_packages(run.packages_added)}."
+        )
     tasks = {task.task_id: task for task in report.tasks}
     parts += [_task(tasks[outcome.task_id], outcome, run) for outcome in run.outcomes]
     return "\n\n".join(parts)
@@ -121,6 +125,9 @@ def _task(task: Task, outcome: TaskOutcome, run: RunReport) -> str:
         )
     if outcome.actions:
         lines.append(f"**Done:**\n\n{_listed(quoted(action, 250) for action in outcome.actions)}")
+    if outcome.files_made:
+        made = ", ".join(quoted(path, 100) for path in outcome.files_made)
+        lines.append(f"**Files made:** {made}")
     if outcome.bounds_hit:
         lines.append(f"**Bounds hit:** {', '.join(outcome.bounds_hit)}")
     if grade:

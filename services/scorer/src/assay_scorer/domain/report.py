@@ -96,6 +96,8 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 network_calls=run.network_calls,
                 network_calls_omitted=run.network_calls_omitted,
                 sandbox=run.sandbox,
+                packages_before=len(run.packages_before),
+                packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
                 timings=run.timings,
             )
