@@ -18,6 +18,7 @@ TITLES: Final[dict[ProgressStep, str]] = {
     "online_grading": "grading the online run",
     "offline_run": "offline run",
     "offline_grading": "grading the offline run",
+    "regression": "testing the approved skills again",
     "reporting": "writing the report",
     "done": "done",
 }

@@ -46,9 +46,18 @@ async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(documen
         "upload_skill",
         "list_skills",
         "get_skill",
+        "delete_skill",
         "get_validation_status",
         "follow_validation",
         "get_report",
+        "approve_skill",
+        "reject_skill",
+        "validate_skill",
+        "revalidate_skill",
+        "cancel_validation",
+        "list_audit",
+        "list_images",
+        "roll_back",
     ]
 
 

@@ -14,13 +14,13 @@ from assay_agentkit.rehearsal import Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.runs import ModelUse, RunFinished, RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
-from assay_contracts.validations import CleanupRequested
+from assay_contracts.validations import CleanupRequested, KeepRequested
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import SkillNotDisclosed
 from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.ports import ExecResult, Sandbox, SandboxProvider, SandboxUnavailable
-from assay_sandbox_runner.service import CleanUp
+from assay_sandbox_runner.service import CleanUp, Keep
 from assay_sandbox_runner.testing import (
     MANUAL,
     NOTES,
@@ -308,6 +308,27 @@ async def test_deleted_snapshot_is_gone(runner: Runner) -> None:
     assert cleaned.failure is None
     assert late.failure is not None
     assert late.failure.category == "sandbox"
+
+
+@pytest.mark.parametrize(("snapshot", "kept"), [("candidate-1", True), ("never-there", False)])
+async def test_a_snapshot_is_kept_or_said_to_be_missing(
+    runner: Runner, snapshot: str, kept: bool
+) -> None:
+    skill = runner.store.add_skill()
+    await runner.use_case()(a_run("online", skill, tasks=(a_task(),), capture="candidate-1"))
+
+    answer = await Keep(provider=runner.provider)(
+        KeepRequested(
+            validation_id=VALIDATION,
+            step_id=f"{VALIDATION}.keep",
+            attempt=1,
+            skill_id=SKILL,
+            skill_name=skill.name,
+            snapshots=(snapshot,),
+        )
+    )
+
+    assert (answer.failure is None) == kept
 
 
 async def test_checks_tell_whether_they_passed_before_the_work(runner: Runner) -> None:

@@ -578,3 +578,17 @@ async def test_a_sweep_removes_snapshots_past_their_time(tmp_path: Path, skills:
         await sandbox.snapshot("candidate")
     assert await provider.sweep() == ["candidate"]
     assert list((tmp_path / "state" / "snapshots").iterdir()) == []
+
+
+async def test_a_kept_snapshot_outlives_its_time_until_it_is_deleted(
+    tmp_path: Path, skills: Path
+) -> None:
+    provider = BubblewrapProvider(tmp_path / "state", snapshot_ttl=timedelta(0))
+    async with provider.open(name="one", skills=skills, network="open") as sandbox:
+        await sandbox.snapshot("candidate")
+    await provider.keep_snapshot("candidate")
+    assert await provider.sweep() == []
+    async with provider.open(name="two", skills=skills, network="open", base="candidate"):
+        pass
+    await provider.delete_snapshot("candidate")
+    assert list((tmp_path / "state" / "snapshots").iterdir()) == []

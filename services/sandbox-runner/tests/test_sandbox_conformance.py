@@ -255,6 +255,15 @@ async def test_a_deleted_snapshot_is_gone_and_may_be_deleted_again(kit: Kit) -> 
             pytest.fail("it was opened")
 
 
+async def test_only_a_snapshot_that_exists_can_be_kept(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        await sandbox.snapshot("candidate")
+    await kit.provider.keep_snapshot("candidate")
+    await kit.provider.delete_snapshot("candidate")
+    with pytest.raises(SandboxUnavailable, match="candidate"):
+        await kit.provider.keep_snapshot("candidate")
+
+
 async def test_an_untouched_sandbox_has_made_no_calls(kit: Kit) -> None:
     async with kit.open() as sandbox:
         await sandbox.execute("echo nothing to see")

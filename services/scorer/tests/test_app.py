@@ -12,10 +12,12 @@ from assay_cli.testing import RunningNats
 from assay_contracts.base import Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
+from assay_contracts.review import ApproveSkill
 from assay_contracts.rpc import GetReport, GetStatus, ProblemError, RegisterReply, SkillStatusView
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import (
     CleanupRequested,
+    KeepRequested,
     ValidationCompleted,
     ValidationPlanned,
     ValidationRequested,
@@ -72,6 +74,7 @@ async def workers(nats: RunningNats) -> AsyncIterator[list[Work]]:
     runner = Bus(ServiceSettings(nats_url=SecretStr(nats.url("sandbox-runner"))), "sandbox-runner")
     runner.on_work(RunRequested, work_on, slots=2)
     runner.on_work(CleanupRequested, work_on, slots=2)
+    runner.on_work(KeepRequested, work_on, slots=1)
     for bus in (judge, runner):
         await bus.connect()
         await bus.start()
@@ -215,3 +218,27 @@ async def test_a_result_said_twice_after_the_end_changes_nothing(
             await ended(bus, other)
         after = await bus.ask(GetStatus(skill_id=reply.skill_id))
         assert after == before
+
+
+async def test_approved_skills_are_tested_again_with_the_next_one(
+    fresh_nats_server: RunningNats, database_url: str
+) -> None:
+    async with (
+        scorer(fresh_nats_server, database_url),
+        workers(fresh_nats_server) as asked,
+        asker(fresh_nats_server) as bus,
+    ):
+        for number, name in enumerate(("alpha", "beta", "gamma"), start=1):
+            reply = await upload(fresh_nats_server, name)
+            assert (await ended(bus, reply)).verdict == "passed"
+            approved = await bus.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+            assert approved.runtime_version == f"v1.{number}"
+        regressions = [
+            work.step_id.split(".", 1)[1]
+            for work in asked
+            if isinstance(work, RunRequested) and work.kind == "regression"
+        ]
+        assert sorted(regressions) == ["regression.alpha", "regression.alpha", "regression.beta"]
+        async with asyncio.timeout(PATIENCE_S):
+            while sum(isinstance(work, KeepRequested) for work in asked) < 3:
+                await asyncio.sleep(0.05)

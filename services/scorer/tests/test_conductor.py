@@ -10,6 +10,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
+    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -21,6 +22,7 @@ from assay_contracts.validations import CleanupRequested, ProgressStep, Validati
 from assay_scorer.domain.conductor import (
     TRIES,
     Admitted,
+    Cancelled,
     DeadlinePassed,
     Decision,
     Fact,
@@ -28,7 +30,8 @@ from assay_scorer.domain.conductor import (
     decide,
 )
 from assay_scorer.domain.validation import Validation
-from assay_scorer.testing import NOW, a_validation, gone_wrong, well_done
+from assay_scorer.domain.work import open_work
+from assay_scorer.testing import NOW, a_validation, an_environment, gone_wrong, well_done
 
 STEPS: tuple[ProgressStep, ...] = (
     "planning",
@@ -38,6 +41,7 @@ STEPS: tuple[ProgressStep, ...] = (
     "offline_grading",
     "reporting",
 )
+NAMES = ("alpha", "beta", "gamma")
 LATER = NOW + timedelta(hours=1)
 
 
@@ -165,7 +169,7 @@ def test_a_worker_that_stops_in_good_order_costs_nothing(step: ProgressStep) -> 
         fact = as_fact(gone_wrong(work_in(decision), "handed_over"))
         decision = decide(decision.validation, fact, NOW)
     assert decision.validation.step == step
-    assert decision.validation.failures == 0
+    assert [piece.failures for piece in decision.validation.pieces] == [0]
     assert decision.outgoing[0].delay == timedelta(0)
 
 
@@ -194,10 +198,10 @@ def test_the_next_step_is_back_in_the_shared_lane() -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_lost_work_is_asked_for_again(step: ProgressStep) -> None:
     decision = at(step)
-    validation = decision.validation
-    lost = WentQuiet(step_id=validation.step_id, attempt=validation.attempt)
-    again = decide(validation, lost, NOW)
-    assert work_in(again).attempt == validation.attempt + 1
+    work = work_in(decision)
+    lost = WentQuiet(step_id=work.step_id, attempt=work.attempt)
+    again = decide(decision.validation, lost, NOW)
+    assert work_in(again).attempt == work.attempt + 1
     assert decide(again.validation, lost, NOW) == Decision(again.validation)
 
 
@@ -268,15 +272,15 @@ class Bus(RuleBasedStateMachine):
 
     works = Bundle("works")
 
-    @initialize(target=works)
-    def upload(self) -> Work:
+    @initialize(target=works, approved=st.integers(0, 3))
+    def upload(self, approved: int) -> Work:
         self.now = NOW
         self.said: list[ValidationCompleted] = []
         self.snapshots: set[str] = set()
         self.cleaned: set[str] = set()
         self.queue: list[Work] = []
         self.validation: Validation = a_validation()
-        self._take(Admitted())
+        self._take(Admitted(environment=an_environment(*NAMES[:approved])))
         return self.queue[-1]
 
     def _take(self, fact: Fact) -> None:
@@ -291,9 +295,9 @@ class Bus(RuleBasedStateMachine):
                 case Work():
                     self.queue.append(outgoing.message)
 
-    @rule(target=works)
-    def newest_work(self) -> Work:
-        return self.queue[-1]
+    @rule(target=works, back=st.integers(1, 4))
+    def work_asked_for(self, back: int) -> Work:
+        return self.queue[-min(back, len(self.queue))]
 
     @rule(work=works, grade=st.integers(1, 5), calls=st.integers(0, 4), used=st.booleans())
     def finish(self, work: Work, grade: int, calls: int, used: bool) -> None:
@@ -301,6 +305,13 @@ class Bus(RuleBasedStateMachine):
         if isinstance(result, RunFinished) and result.candidate:
             self.snapshots.add(result.candidate)
         self._take(as_fact(result))
+
+    @rule(count=st.integers(1, 8))
+    def go_on_well(self, count: int) -> None:
+        """Far enough, often enough, to see layer 2."""
+        for _ in range(count):
+            if open_now := open_work(self.validation):
+                self.finish(open_now[0], grade=5, calls=0, used=True)
 
     @rule(
         work=works,
@@ -318,16 +329,30 @@ class Bus(RuleBasedStateMachine):
         self.now += timedelta(seconds=seconds)
         self._take(DeadlinePassed())
 
+    @precondition(lambda self: len(self.queue) > 6)
+    @rule()
+    def cancel(self) -> None:
+        self._take(Cancelled(actor="admin"))
+
     @invariant()
     def completed_at_most_once_and_only_when_done(self) -> None:
         assert len(self.said) == (1 if self.validation.step == "done" else 0)
 
     @invariant()
-    def open_work_is_always_out(self) -> None:
-        if self.validation.step != "done":
-            newest = self.queue[-1]
-            current = (self.validation.step_id, self.validation.attempt)
-            assert (newest.step_id, newest.attempt) == current
+    def open_work_is_always_out_and_the_newest_of_its_kind(self) -> None:
+        newest = {work.step_id: work.dedup_key() for work in self.queue}
+        open_now = {work.step_id: work.dedup_key() for work in open_work(self.validation)}
+        assert open_now.items() <= newest.items()
+        assert bool(open_now) == (self.validation.step != "done")
+        assert len(open_now) <= 1 or self.validation.step == "regression"
+
+    @invariant()
+    def a_passed_skill_broke_no_other(self) -> None:
+        if self.validation.verdict == "passed":
+            assert self.validation.layer1_passed
+            assert self.validation.layer2_passed
+            assert all(each.graded for each in self.validation.regressions)
+            assert len(self.validation.regressions) == len(self.validation.environment.approved)
 
     @invariant()
     def every_candidate_has_an_owner_or_is_cleaned_up(self) -> None:
@@ -345,7 +370,7 @@ class Bus(RuleBasedStateMachine):
 
 def test_any_order_of_facts_ends_in_exactly_one_completion() -> None:
     run_state_machine_as_test(
-        Bus, settings=settings(max_examples=150, stateful_step_count=40, deadline=None)
+        Bus, settings=settings(max_examples=200, stateful_step_count=40, deadline=None)
     )
 
 

@@ -12,7 +12,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_contracts.base import Message, Work
+from assay_contracts.base import Work
 from assay_contracts.rpc import (
     GetReport,
     GetSkill,
@@ -27,31 +27,20 @@ from assay_scorer.adapters.migrate import alembic_config, migrate
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.tables import Base
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
-from assay_scorer.testing import an_upload, gone_wrong, well_done
+from assay_scorer.testing import (
+    Shelf,
+    Silent,
+    an_upload,
+    gone_wrong,
+    open_work_of,
+    run_to_the_end,
+    said,
+    well_done,
+)
 from assay_servicekit.bus import Unavailable
 from assay_servicekit.telemetry import resumed
 
 Uploading = Callable[[RegisterSkill], Awaitable[RegisterReply]]
-
-
-class Shelf:
-    """Keeps reports in memory."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    async def keep(self, key: str, content: bytes) -> None:
-        self.kept[key] = content
-
-
-class Silent:
-    """An announcer nobody listens to."""
-
-    async def announce(self, message: Message) -> None:
-        pass
-
-    def wake(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -91,45 +80,17 @@ def register(conduct: Conduct) -> Uploading:
     return registered
 
 
-async def outbox(engine: AsyncEngine, subject: str) -> list[str]:
-    async with engine.connect() as connection:
-        rows = await connection.execute(
-            text("select body from outbox where subject = :subject order by id"),
-            {"subject": subject},
-        )
-        return [row.body for row in rows]
-
-
-async def newest_work(engine: AsyncEngine, validation_id: UUID) -> Work:
-    from assay_contracts.topology import WORK_MESSAGES
-
-    async with engine.connect() as connection:
-        row = (
-            await connection.execute(
-                text(
-                    "select o.subject, o.body from outbox o join validations v"
-                    " on v.work_key = o.dedup_key where v.id = :id"
-                ),
-                {"id": validation_id},
-            )
-        ).one()
-    kind = next(m for m in WORK_MESSAGES if row.subject.removesuffix(".solo") == m.SUBJECT)
-    return kind.model_validate_json(row.body)
-
-
-async def run_to_the_end(engine: AsyncEngine, conduct: Conduct, reply: RegisterReply) -> None:
-    take = TakeResult(conduct=conduct)
-    answer = Answer(records=conduct.records)
-    while (await answer.status(GetStatus(skill_id=reply.skill_id))).step != "done":
-        await take(well_done(await newest_work(engine, reply.validation_id)))
+async def newest_work(conduct: Conduct, validation_id: UUID) -> Work:
+    (work,) = await open_work_of(conduct, validation_id)
+    return work
 
 
 async def test_an_upload_is_recorded_announced_and_started(
     engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     reply = await register(an_upload())
-    assert len(await outbox(engine, "skill.uploaded")) == 1
-    assert len(await outbox(engine, "validation.requested")) == 1
+    assert len(await said(engine, "skill.uploaded")) == 1
+    assert len(await said(engine, "validation.requested")) == 1
     detail = await Answer(records=conduct.records).skill(GetSkill(skill_id=reply.skill_id))
     assert (detail.name, detail.status, detail.validation_stage) == (
         "csv-analyzer",
@@ -144,7 +105,7 @@ async def test_the_same_upload_twice_is_one_upload(
     upload = an_upload()
     first, second = await register(upload), await register(upload)
     assert (second.skill_id, second.validation_id) == (first.skill_id, first.validation_id)
-    assert len(await outbox(engine, "skill.uploaded")) == 1
+    assert len(await said(engine, "skill.uploaded")) == 1
 
 
 async def test_of_many_uploads_of_one_name_one_is_taken(register: Uploading) -> None:
@@ -158,10 +119,10 @@ async def test_of_many_uploads_of_one_name_one_is_taken(register: Uploading) -> 
     assert {error.problem.details.skill_id for error in refused} == {taken[0].skill_id}
 
 
-async def rejected(engine: AsyncEngine, conduct: Conduct, reply: RegisterReply) -> None:
+async def rejected(conduct: Conduct, reply: RegisterReply) -> None:
     take = TakeResult(conduct=conduct)
     for grade in (5, 5, 1, 5):
-        await take(well_done(await newest_work(engine, reply.validation_id), grade=grade))
+        await take(well_done(await newest_work(conduct, reply.validation_id), grade=grade))
 
 
 async def test_identical_content_is_recognised(register: Uploading) -> None:
@@ -184,7 +145,7 @@ async def test_a_rejected_skill_may_come_again_as_its_next_revision(
     replies = []
     for sha256 in contents:
         replies.append(await register(an_upload(sha256=sha256)))
-        await rejected(engine, conduct, replies[-1])
+        await rejected(conduct, replies[-1])
     assert len({reply.skill_id for reply in replies}) == 1
     assert [(reply.revision, reply.same_as_revision) for reply in replies] == [
         (1, None),
@@ -203,7 +164,7 @@ async def test_a_rejected_skill_may_come_again_as_its_next_revision(
 async def test_of_many_next_revisions_at_once_one_is_taken(
     engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
-    await rejected(engine, conduct, await register(an_upload()))
+    await rejected(conduct, await register(an_upload()))
     upload = an_upload()
     answers = await asyncio.gather(
         *(register(an_upload()) for _ in range(4)),
@@ -228,7 +189,7 @@ async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_fir
         ]
 
     assert await stages() == ["layer1", "layer1", "queued", "queued"]
-    await run_to_the_end(engine, conduct, replies[1])
+    await run_to_the_end(conduct, replies[1].validation_id)
     assert await stages() == ["layer1", "completed", "layer1", "queued"]
 
 
@@ -252,7 +213,7 @@ async def test_two_endings_at_once_do_not_admit_too_many(
     engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     replies = [await register(an_upload(f"skill-{n}")) for n in range(6)]
-    await asyncio.gather(*(run_to_the_end(engine, conduct, reply) for reply in replies[:2]))
+    await asyncio.gather(*(run_to_the_end(conduct, reply.validation_id) for reply in replies[:2]))
     page = await Answer(records=conduct.records).skills(ListSkills(validation_stage="layer1"))
     assert page.total == 2
 
@@ -264,10 +225,10 @@ async def test_a_duplicate_result_has_one_effect(
     take = TakeResult(conduct=conduct)
     answer = Answer(records=conduct.records)
     while (await answer.status(GetStatus(skill_id=reply.skill_id))).step != "done":
-        result = well_done(await newest_work(engine, reply.validation_id))
+        result = well_done(await newest_work(conduct, reply.validation_id))
         await asyncio.gather(*(take(result) for _ in range(3)))
-    assert len(await outbox(engine, "validation.completed")) == 1
-    assert len(await outbox(engine, "run.requested")) == 2
+    assert len(await said(engine, "validation.completed")) == 1
+    assert len(await said(engine, "run.requested")) == 2
     view = await answer.report(GetReport(skill_id=reply.skill_id))
     assert shelf.kept[view.report.markdown_key].startswith(b"# PASSED: csv-analyzer")
 
@@ -282,7 +243,7 @@ async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
     reply = await register(an_upload())
     good = TakeResult(conduct=conduct)
     for _ in range(5):
-        await good(well_done(await newest_work(engine, reply.validation_id)))
+        await good(well_done(await newest_work(conduct, reply.validation_id)))
     broken = Conduct(
         records=conduct.records,
         reports=Broken(),
@@ -290,19 +251,19 @@ async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
         clock=conduct.clock,
         max_active=2,
     )
-    last = well_done(await newest_work(engine, reply.validation_id))
+    last = well_done(await newest_work(conduct, reply.validation_id))
     with pytest.raises(Unavailable):
         await TakeResult(conduct=broken)(last)
-    assert await outbox(engine, "validation.completed") == []
+    assert await said(engine, "validation.completed") == []
     await good(last)
-    assert len(await outbox(engine, "validation.completed")) == 1
+    assert len(await said(engine, "validation.completed")) == 1
 
 
 async def test_a_retry_waits_for_its_time(
     engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     reply = await register(an_upload())
-    work = await newest_work(engine, reply.validation_id)
+    work = await newest_work(conduct, reply.validation_id)
     await TakeResult(conduct=conduct)(gone_wrong(work))
     async with engine.connect() as connection:
         delays = await connection.scalars(

@@ -17,7 +17,7 @@ from assay_contracts.runs import (
     TaskOutcome,
 )
 from assay_contracts.skills import Dependencies, Finding, Sha256, ValidationStage
-from assay_contracts.tasks import Task
+from assay_contracts.tasks import Task, TaskId
 from assay_contracts.validations import Scores, ValidationKind, Verdict
 
 
@@ -36,6 +36,26 @@ class RunReport(Model):
     packages_added: tuple[Package, ...]
     timings: RunTimings | None
     failure: str | None = None
+
+
+class RegressionTask(Model):
+    """One stored task of an approved skill, carried out on the candidate."""
+
+    task_id: TaskId
+    grade: int
+    grade_before: int | None
+    """In the offline run of the validation that the skill was approved by."""
+    completed: bool
+    reasons: str
+
+
+class RegressionReport(Model):
+    """How an approved skill fared on the candidate."""
+
+    skill_id: UUID
+    skill_name: str
+    passed: bool
+    tasks: tuple[RegressionTask, ...]
 
 
 class Prose(Model):
@@ -67,6 +87,10 @@ class Report(Model):
     dependencies: Dependencies
     tasks: tuple[Task, ...]
     runs: tuple[RunReport, ...]
+    runtime_version: str = "v1.0"
+    """What the online run started from."""
+    regressions: tuple[RegressionReport, ...] = ()
+    """One for each skill that was approved when the validation started."""
     prose: Prose | None
     """None when the writer failed: the report then says so."""
     models: tuple[ModelUse, ...]

@@ -48,6 +48,10 @@ class ProblemDetails(Model):
     retry_after_s: int | None = None
     error_id: str | None = None
     """Find it in the logs."""
+    allowed: tuple[str, ...] = ()
+    """What may be done instead."""
+    failed_skills: tuple[str, ...] = ()
+    """Approved skills that the one asked about broke."""
     fields: tuple[str, ...] = ()
     """Request fields that were wrong, each with why."""
 

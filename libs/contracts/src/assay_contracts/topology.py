@@ -7,6 +7,17 @@ from typing import Final, Literal
 from assay_contracts.base import Message, Work
 from assay_contracts.grades import GradingRequested, RunGraded
 from assay_contracts.reports import ReportRequested, ReportWritten
+from assay_contracts.review import (
+    ApproveSkill,
+    CancelValidation,
+    DeleteSkill,
+    ListAudit,
+    RejectSkill,
+    RevalidateSkill,
+    SkillApproved,
+    SkillDeleted,
+    SkillRejected,
+)
 from assay_contracts.rpc import (
     GetReport,
     GetSkill,
@@ -16,10 +27,18 @@ from assay_contracts.rpc import (
     RegisterSkill,
 )
 from assay_contracts.runs import RunFinished, RunRequested
+from assay_contracts.runtime import (
+    ListVersions,
+    RollbackRuntime,
+    RuntimePromoted,
+    RuntimeRolledBack,
+)
 from assay_contracts.skills import SkillUploaded
 from assay_contracts.validations import (
     CleanupFinished,
     CleanupRequested,
+    KeepFinished,
+    KeepRequested,
     ValidationCompleted,
     ValidationPlanned,
     ValidationProgressed,
@@ -44,17 +63,27 @@ WORK_MESSAGES: Final[tuple[type[Work], ...]] = (
     GradingRequested,
     ReportRequested,
     CleanupRequested,
+    KeepRequested,
 )
-FACTS: Final[tuple[type[Message], ...]] = (
+PUBLIC_FACTS: Final[tuple[type[Message], ...]] = (
     SkillUploaded,
+    ValidationCompleted,
+    SkillApproved,
+    SkillRejected,
+    SkillDeleted,
+    RuntimePromoted,
+    RuntimeRolledBack,
+)
+RECORDED: Final = (
     ValidationPlanned,
     RunFinished,
     RunGraded,
     ReportWritten,
     CleanupFinished,
-    ValidationCompleted,
+    KeepFinished,
 )
-PUBLIC_FACTS: Final[tuple[type[Message], ...]] = (SkillUploaded, ValidationCompleted)
+"""The facts that the scorer takes in."""
+FACTS: Final[tuple[type[Message], ...]] = (*PUBLIC_FACTS, *RECORDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +168,28 @@ WORKERS: Final[dict[type[Work], ServiceName]] = {
     GradingRequested: "judge",
     ReportRequested: "judge",
     CleanupRequested: "sandbox-runner",
+    KeepRequested: "sandbox-runner",
 }
-RECORDED: Final = (ValidationPlanned, RunFinished, RunGraded, ReportWritten, CleanupFinished)
-"""The facts that the scorer takes in."""
+_QUESTIONS: Final[tuple[type[Message], ...]] = (
+    ListSkills,
+    GetSkill,
+    GetStatus,
+    GetReport,
+    ApproveSkill,
+    RejectSkill,
+    DeleteSkill,
+    RevalidateSkill,
+    CancelValidation,
+    ListAudit,
+    ListVersions,
+    RollbackRuntime,
+)
+"""What the gateway asks of the records."""
 
 GRANTS: Final[dict[ServiceName, Grant]] = {
     "gateway": Grant(
         says=(),
-        asks=(IngestSubmit, ListSkills, GetSkill, GetStatus, GetReport),
+        asks=(IngestSubmit, *_QUESTIONS),
         answers=(),
         listens=(ValidationProgressed,),
         reads=("reports",),
@@ -169,7 +212,7 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         writes=(),
     ),
     "sandbox-runner": Grant(
-        says=(RunFinished, CleanupFinished, ValidationProgressed),
+        says=(RunFinished, CleanupFinished, KeepFinished, ValidationProgressed),
         asks=(),
         answers=(),
         listens=(),
@@ -177,9 +220,9 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         writes=("traces",),
     ),
     "scorer": Grant(
-        says=(*WORK_MESSAGES, SkillUploaded, ValidationCompleted, ValidationProgressed),
+        says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed),
         asks=(),
-        answers=(RegisterSkill, ListSkills, GetSkill, GetStatus, GetReport),
+        answers=(RegisterSkill, *_QUESTIONS),
         listens=(ValidationProgressed,),
         reads=("bundles", "traces", "reports"),
         writes=("bundles", "traces", "reports"),

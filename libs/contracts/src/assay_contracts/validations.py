@@ -19,6 +19,7 @@ ProgressStep = Literal[
     "online_grading",
     "offline_run",
     "offline_grading",
+    "regression",
     "reporting",
     "done",
 ]
@@ -122,5 +123,20 @@ class CleanupRequested(Work):
 
     SUBJECT: ClassVar[str] = "cleanup.requested"
     RESULT = CleanupFinished
+
+    snapshots: tuple[str, ...]
+
+
+class KeepFinished(Result):
+    """The snapshots are kept, or the reason why not."""
+
+    SUBJECT: ClassVar[str] = "keep.finished"
+
+
+class KeepRequested(Work):
+    """Keep snapshots until somebody asks for their deletion, however old they grow."""
+
+    SUBJECT: ClassVar[str] = "keep.requested"
+    RESULT = KeepFinished
 
     snapshots: tuple[str, ...]

@@ -1,11 +1,15 @@
 """What the REST API answers where it differs from what the services say to each other."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Literal, Self
 from uuid import UUID
 
+from pydantic import AwareDatetime
+
 from assay_contracts.base import Model
+from assay_contracts.review import ApproveReply, DeleteReply, ValidationReply
 from assay_contracts.rpc import SkillDetail, SubmitReply
+from assay_contracts.runtime import RollbackReply
 from assay_contracts.skills import Finding, Severity, SkillStatus
 
 
@@ -69,4 +73,92 @@ class SkillDetailAnswer(SkillDetail):
             format_valid=not errors,
             format_errors=errors,
             format_warnings=_texts(detail.findings, "warning"),
+        )
+
+
+class ApproveAnswer(Model):
+    """The skill is approved."""
+
+    skill_id: UUID
+    name: str
+    status: SkillStatus
+    runtime_image_version: str
+    approved_at: AwareDatetime
+    message: str
+
+    @classmethod
+    def of(cls, reply: ApproveReply) -> Self:
+        return cls(
+            skill_id=reply.skill_id,
+            name=reply.name,
+            status=reply.status,
+            runtime_image_version=reply.runtime_version,
+            approved_at=reply.approved_at,
+            message="Skill approved and available to agents",
+        )
+
+
+class DeleteAnswer(Model):
+    """The skill is gone."""
+
+    skill_id: UUID
+    name: str
+    status: Literal["deleted"] = "deleted"
+    message: str = "Skill deleted successfully"
+
+    @classmethod
+    def of(cls, reply: DeleteReply) -> Self:
+        return cls(skill_id=reply.skill_id, name=reply.name)
+
+
+class ValidateAnswer(Model):
+    """A validation waits for its turn."""
+
+    skill_id: UUID
+    name: str
+    validation_id: UUID
+    status: Literal["pending"] = "pending"
+    validation_stage: Literal["queued"] = "queued"
+    message: str = "Validation started"
+
+    @classmethod
+    def of(cls, reply: ValidationReply) -> Self:
+        return cls(skill_id=reply.skill_id, name=reply.name, validation_id=reply.validation_id)
+
+
+class CancelAnswer(Model):
+    """The validation has ended without a verdict on the skill, unless it had one already."""
+
+    skill_id: UUID
+    name: str
+    validation_id: UUID
+    message: str = "Validation cancelled"
+
+    @classmethod
+    def of(cls, reply: ValidationReply) -> Self:
+        return cls(skill_id=reply.skill_id, name=reply.name, validation_id=reply.validation_id)
+
+
+class RollbackAnswer(Model):
+    """Another version is current."""
+
+    previous_version: str
+    current_version: str
+    target_version: str
+    affected_skills: tuple[str, ...]
+    """Hidden from agents until they are validated again."""
+    restored_skills: tuple[str, ...]
+    message: str
+
+    @classmethod
+    def of(cls, reply: RollbackReply) -> Self:
+        hidden, restored = len(reply.hidden_skills), len(reply.restored_skills)
+        return cls(
+            previous_version=reply.previous_version,
+            current_version=reply.current_version,
+            target_version=reply.current_version,
+            affected_skills=reply.hidden_skills,
+            restored_skills=reply.restored_skills,
+            message=f"{reply.current_version} is current now. "
+            f"{hidden} skills marked as rollback_pending, {restored} approved again",
         )

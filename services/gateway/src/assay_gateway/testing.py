@@ -11,6 +11,20 @@ import uvicorn
 from pydantic import SecretStr
 
 from assay_contracts.base import Message
+from assay_contracts.review import (
+    ApproveReply,
+    ApproveSkill,
+    AuditPage,
+    CancelValidation,
+    DeleteReply,
+    DeleteSkill,
+    ListAudit,
+    RejectReply,
+    RejectSkill,
+    RevalidateSkill,
+    SkillAction,
+    ValidationReply,
+)
 from assay_contracts.rpc import (
     GetReport,
     GetSkill,
@@ -24,6 +38,13 @@ from assay_contracts.rpc import (
     SkillPage,
     SkillStatusView,
     SubmitReply,
+)
+from assay_contracts.runtime import (
+    ListVersions,
+    RollbackReply,
+    RollbackRuntime,
+    RuntimeVersion,
+    RuntimeVersions,
 )
 from assay_contracts.skills import Finding, SkillManifest, ValidationStage
 from assay_contracts.topology import ServiceName
@@ -127,6 +148,14 @@ class Records(_Service):
         self.bus.on_question(GetSkill, self._detail)
         self.bus.on_question(GetStatus, self._status)
         self.bus.on_question(GetReport, self._report)
+        self.bus.on_question(ApproveSkill, self._approve)
+        self.bus.on_question(RejectSkill, self._reject)
+        self.bus.on_question(DeleteSkill, self._delete)
+        self.bus.on_question(RevalidateSkill, self._validation)
+        self.bus.on_question(CancelValidation, self._validation)
+        self.bus.on_question(ListAudit, self._audit)
+        self.bus.on_question(ListVersions, self._versions)
+        self.bus.on_question(RollbackRuntime, self._rollback)
 
     async def progress(self, status: SkillStatusView) -> None:
         """Record `status` and say live that there is progress."""
@@ -163,6 +192,65 @@ class Records(_Service):
             skill_id=question.skill_id,
             validation_id=uuid4(),
             report=_known(self.reports, question.skill_id),
+        )
+
+    async def _approve(self, question: ApproveSkill) -> ApproveReply:
+        self._heard(question)
+        return ApproveReply(
+            skill_id=question.skill_id,
+            name="csv-analyzer",
+            status="approved",
+            runtime_version="v1.3",
+            approved_at=datetime.now(UTC),
+        )
+
+    async def _reject(self, question: RejectSkill) -> RejectReply:
+        self._heard(question)
+        return RejectReply(
+            skill_id=question.skill_id,
+            name="csv-analyzer",
+            status="rejected",
+            reject_reason=question.reason,
+            rejected_at=datetime.now(UTC),
+        )
+
+    async def _delete(self, question: DeleteSkill) -> DeleteReply:
+        self._heard(question)
+        return DeleteReply(
+            skill_id=question.skill_id, name="csv-analyzer", deleted_at=datetime.now(UTC)
+        )
+
+    async def _validation(self, question: SkillAction) -> ValidationReply:
+        self._heard(question)
+        return ValidationReply(
+            skill_id=question.skill_id, name="csv-analyzer", validation_id=uuid4()
+        )
+
+    async def _audit(self, question: ListAudit) -> AuditPage:
+        self._heard(question)
+        return AuditPage(entries=(), total=0, page=question.page, size=question.size)
+
+    async def _versions(self, question: ListVersions) -> RuntimeVersions:
+        self._heard(question)
+        base = RuntimeVersion(
+            version="v1.0",
+            built_on=None,
+            skill_id=None,
+            skill_name=None,
+            created_at=datetime.now(UTC),
+            created_by="assay",
+            is_current=True,
+            is_available=True,
+        )
+        return RuntimeVersions(versions=(base,), current_version="v1.0", total=1)
+
+    async def _rollback(self, question: RollbackRuntime) -> RollbackReply:
+        self._heard(question)
+        return RollbackReply(
+            previous_version="v1.3",
+            current_version=question.target_version,
+            hidden_skills=("csv-analyzer",),
+            restored_skills=(),
         )
 
 

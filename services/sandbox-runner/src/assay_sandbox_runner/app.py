@@ -17,7 +17,7 @@ from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.handlers import register
 from assay_sandbox_runner.ports import Limits, SandboxProvider, SandboxUnavailable
-from assay_sandbox_runner.service import CarryOutRun, CleanUp
+from assay_sandbox_runner.service import CarryOutRun, CleanUp, Keep
 from assay_sandbox_runner.settings import Settings
 from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
@@ -55,7 +55,7 @@ def create_app(settings: Settings) -> Service:
         ),
         task_seconds=settings.task_seconds,
     )
-    register(bus, settings, run, CleanUp(provider=provider))
+    register(bus, settings, run, CleanUp(provider=provider), Keep(provider=provider))
     return Service(
         bus=bus,
         settings=settings,

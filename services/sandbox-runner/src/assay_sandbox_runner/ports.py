@@ -145,6 +145,13 @@ class SandboxProvider(Protocol):
             SandboxUnavailable: the sandbox cannot be had, or the snapshot does not exist.
         """
 
+    async def keep_snapshot(self, name: str) -> None:
+        """Exempt a snapshot from its time to live; it stays until it is deleted or replaced.
+
+        Raises:
+            SandboxUnavailable: there is none of that name.
+        """
+
     async def delete_snapshot(self, name: str) -> None:
         """Delete a snapshot; one that does not exist is deleted already."""
 

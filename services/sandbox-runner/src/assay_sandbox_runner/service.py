@@ -1,4 +1,4 @@
-"""Use cases: carry a run out, clean up after a validation."""
+"""Use cases: carry a run out, keep or delete what it left."""
 
 import asyncio
 import posixpath
@@ -24,6 +24,8 @@ from assay_contracts.tasks import CheckResult, Task
 from assay_contracts.validations import (
     CleanupFinished,
     CleanupRequested,
+    KeepFinished,
+    KeepRequested,
     ProgressStep,
     ValidationProgressed,
 )
@@ -323,6 +325,26 @@ class CleanUp:
         except SandboxUnavailable as error:
             return request.failed(Failure.of("sandbox", str(error)))
         return CleanupFinished(
+            validation_id=request.validation_id,
+            step_id=request.step_id,
+            attempt=request.attempt,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """Keep snapshots that became runtime versions."""
+
+    provider: SandboxProvider
+
+    async def __call__(self, request: KeepRequested) -> Result:
+        """Every snapshot is kept; or why not."""
+        try:
+            for name in request.snapshots:
+                await self.provider.keep_snapshot(name)
+        except SandboxUnavailable as error:
+            return request.failed(Failure.of("sandbox", str(error)))
+        return KeepFinished(
             validation_id=request.validation_id,
             step_id=request.step_id,
             attempt=request.attempt,

@@ -10,6 +10,8 @@ from assay_scorer.adapters.reconciler import Reconciler
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.reports import ReportBucket
 from assay_scorer.adapters.sweeper import BundleSweeper
+from assay_scorer.review import ReadAudit, Review
+from assay_scorer.runtime import KeepVersions, Runtime
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_scorer.settings import Settings
 from assay_servicekit.background import background
@@ -18,6 +20,10 @@ from assay_servicekit.service import Service
 from assay_servicekit.topology import apply_topology
 
 ORPHANED_AFTER = timedelta(hours=1)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def create_app(settings: Settings) -> Service:
@@ -30,12 +36,13 @@ def create_app(settings: Settings) -> Service:
         records=records,
         reports=ReportBucket(bus.objects),
         announcer=outbox,
-        clock=lambda: datetime.now(UTC),
+        clock=_now,
         max_active=settings.max_active,
         token_budget=settings.validation_tokens,
     )
     admission = Admission(conduct)
-    reconciler = Reconciler(engine, bus, conduct, settings.reconcile_every_s)
+    keep_versions = KeepVersions(records=records, announcer=outbox, clock=_now)
+    reconciler = Reconciler(engine, bus, conduct, keep_versions, settings.reconcile_every_s)
     sweeper = BundleSweeper(engine, bus, after=ORPHANED_AFTER)
     handlers.register(
         bus,
@@ -43,6 +50,12 @@ def create_app(settings: Settings) -> Service:
         take=TakeResult(conduct=conduct),
         note=NoteProgress(records=records),
         answer=Answer(records=records),
+        review=Review(
+            conduct=conduct, start_soon=admission.wake, candidate_ttl=settings.snapshot_ttl
+        ),
+        audit=ReadAudit(records=records),
+        runtime=Runtime(records=records, announcer=outbox, clock=_now),
+        keep_versions=keep_versions,
     )
 
     @asynccontextmanager

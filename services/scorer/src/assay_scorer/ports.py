@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from assay_contracts.base import Message
+from assay_contracts.review import AuditAction, AuditPage, ListAudit
 from assay_contracts.rpc import (
     ListSkills,
     RegisterReply,
@@ -15,8 +16,12 @@ from assay_contracts.rpc import (
     SkillPage,
     SkillStatusView,
 )
+from assay_contracts.skills import SkillStatus
 from assay_contracts.validations import ReportRef
-from assay_scorer.domain.conductor import Decision
+from assay_scorer.domain.conductor import Decision, Outgoing
+from assay_scorer.domain.environment import Environment
+from assay_scorer.domain.review import Standing
+from assay_scorer.domain.runtime import Made, Version
 from assay_scorer.domain.validation import Validation
 
 
@@ -31,8 +36,55 @@ class Transaction(Protocol):
         """The oldest queued validations that fit below `limit` active ones, held."""
         ...
 
+    async def environment(self) -> Environment:
+        """The current runtime version and the approved skills."""
+        ...
+
     async def store(self, decision: Decision, now: datetime) -> None:
-        """Save the validation and put what is to be said into the outbox."""
+        """Save the validation, what it makes of its skill, and what is to be said."""
+        ...
+
+    async def say(self, outgoing: Sequence[Outgoing], now: datetime) -> None:
+        """Put what is to be said into the outbox."""
+        ...
+
+    async def standing(self, skill_id: UUID) -> Standing | None:
+        """The skill and its newest validation; the skill is held until the transaction ends."""
+        ...
+
+    async def set_status(self, skill_id: UUID, status: SkillStatus) -> None: ...
+
+    async def delete_skill(self, skill_id: UUID) -> None:
+        """Remove the skill, its revisions and its validations."""
+        ...
+
+    async def versions(self) -> Sequence[Version]:
+        """Every runtime version, newest first, held until the transaction ends.
+
+        To be called before any skill is held.
+        """
+        ...
+
+    async def save_version(self, version: Version) -> None: ...
+
+    async def swap_visible(self, made: frozenset[Made]) -> tuple[Sequence[str], Sequence[str]]:
+        """Hide approved skills that are not among these, and show hidden ones that are.
+
+        Returns:
+            The names of those hidden, and of those shown again.
+        """
+        ...
+
+    async def note(
+        self,
+        action: AuditAction,
+        actor: str,
+        now: datetime,
+        *,
+        skill: tuple[UUID, str] | None = None,
+        details: dict[str, str] | None = None,
+    ) -> None:
+        """Add an entry to the audit log."""
         ...
 
 
@@ -57,6 +109,12 @@ class Records(Protocol):
     async def report(self, skill_id: UUID) -> tuple[UUID, ReportRef] | None:
         """The newest ended validation of a skill and where its report lies."""
         ...
+
+    async def versions(self) -> Sequence[Version]:
+        """Every runtime version, newest first."""
+        ...
+
+    async def audit(self, query: ListAudit) -> AuditPage: ...
 
     async def note_progress(self, validation_id: UUID, detail: str, done: int, total: int) -> None:
         """Keep the newest live progress, for those who ask rather than listen."""

@@ -46,27 +46,39 @@ class Conduct:
     async def __call__(self, validation_id: UUID, fact: Fact) -> None:
         """Raises Unavailable; the fact is then to be tried again."""
         async with self.records.transaction() as transaction:
-            validation = await transaction.locked(validation_id)
-            if validation is None:
-                return
-            now = self.clock()
-            decision = decide(validation, fact, now)
-            if decision.validation == validation and not decision.outgoing:
-                return
-            if decision.validation.step == "done" != validation.step:
-                # The report is there before anybody is told of it.
-                await self._keep_report(decision)
-            await transaction.store(decision, now)
-            started = await self.admit(transaction) if decision.validation.step == "done" else ()
-        await self.tell((decision, *started))
+            decisions = await self.within(transaction, validation_id, fact)
+        await self.tell(decisions)
+
+    async def within(
+        self, transaction: Transaction, validation_id: UUID, fact: Fact
+    ) -> tuple[Decision, ...]:
+        """Take the fact in; what was decided is to be told once the transaction is through."""
+        validation = await transaction.locked(validation_id)
+        if validation is None:
+            return ()
+        now = self.clock()
+        decision = decide(validation, fact, now)
+        if decision.validation == validation:
+            # Its skill may have moved on since: there is nothing to store.
+            await transaction.say(decision.outgoing, now)
+            return (decision,) if decision.outgoing else ()
+        if decision.validation.step == "done" != validation.step:
+            # The report is there before anybody is told of it.
+            await self._keep_report(decision)
+        await transaction.store(decision, now)
+        started = await self.admit(transaction) if decision.validation.step == "done" else ()
+        return (decision, *started)
 
     async def admit(self, transaction: Transaction) -> tuple[Decision, ...]:
         """Start the oldest queued validations for which there is room."""
         now = self.clock()
-        decisions = [
-            decide(queued, Admitted(token_budget=self.token_budget), now)
-            for queued in await transaction.admissible(self.max_active)
-        ]
+        queued = await transaction.admissible(self.max_active)
+        if not queued:
+            return ()
+        admitted = Admitted(
+            token_budget=self.token_budget, environment=await transaction.environment()
+        )
+        decisions = [decide(validation, admitted, now) for validation in queued]
         for decision in decisions:
             with resumed(decision.validation.traceparent):
                 await transaction.store(decision, now)
@@ -80,7 +92,8 @@ class Conduct:
 
     async def tell(self, decisions: tuple[Decision, ...]) -> None:
         """Wake the outbox and let listeners know how far these validations are."""
-        self.announcer.wake()
+        if decisions:
+            self.announcer.wake()
         for decision in decisions:
             await self.announcer.announce(_progress(decision))
 
@@ -98,13 +111,14 @@ def _progress(decision: Decision) -> ValidationProgressed:
         skill_id=validation.skill_id,
         step=validation.step,
         detail=validation.reason or validation.step.replace("_", " "),
-        tasks_total=len(validation.tasks),
+        tasks_done=validation.tasks_done,
+        tasks_total=validation.tasks_total,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeResult:
-    """Takes in what a worker said about a step."""
+    """Takes in what a worker said about a step of a validation."""
 
     conduct: Conduct
 
@@ -156,14 +170,14 @@ class Answer:
         """Raises ProblemError SKILL_NOT_FOUND."""
         skill = await self.records.skill(query.skill_id)
         if skill is None:
-            raise _not_found(query.skill_id)
+            raise not_found(query.skill_id)
         return skill
 
     async def status(self, query: GetStatus) -> SkillStatusView:
         """Raises ProblemError SKILL_NOT_FOUND."""
         status = await self.records.status(query.skill_id)
         if status is None:
-            raise _not_found(query.skill_id)
+            raise not_found(query.skill_id)
         return status
 
     async def report(self, query: GetReport) -> ReportView:
@@ -184,7 +198,8 @@ class Answer:
         )
 
 
-def _not_found(skill_id: UUID) -> ProblemError:
+def not_found(skill_id: UUID) -> ProblemError:
+    """Nobody has this id."""
     return ProblemError(
         Problem(
             code="SKILL_NOT_FOUND",

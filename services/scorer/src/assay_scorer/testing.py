@@ -1,9 +1,12 @@
 """Made-up facts for tests of anything that needs a validation to talk about."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from assay_contracts.base import Failure, Result, Work
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from assay_contracts.base import Failure, Message, Result, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
 from assay_contracts.reports import Prose, ReportRequested, ReportWritten
 from assay_contracts.rpc import RegisterSkill
@@ -21,7 +24,10 @@ from assay_contracts.runs import (
 from assay_contracts.skills import BundleRef, SkillManifest
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationPlanned, ValidationRequested
+from assay_scorer.domain.environment import ApprovedSkill, Environment
 from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.work import open_work
+from assay_scorer.service import Conduct, TakeResult
 
 NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 BUNDLE = BundleRef(key="bundle", sha256="a" * 64, size=10)
@@ -47,6 +53,27 @@ def a_validation(name: str = "csv-analyzer") -> Validation:
         manifest=SkillManifest(name=name, description="Summarises tables."),
         findings=(),
         queued_at=NOW,
+    )
+
+
+def an_environment(*names: str, grade: int = 5) -> Environment:
+    """Skills of these names, approved, with that grade for each of their tasks."""
+    approved = (
+        ApprovedSkill(
+            skill_id=uuid4(),
+            name=name,
+            bundle=BUNDLE,
+            tasks=some_tasks(),
+            grades={task.task_id: grade for task in some_tasks()},
+            time_limit_s=300,
+        )
+        for name in names
+    )
+    number = len(names)
+    return Environment(
+        runtime_version=number,
+        snapshot=f"snapshot-{number}" if number else None,
+        approved=tuple(approved),
     )
 
 
@@ -112,6 +139,51 @@ def well_done(work: Work, *, grade: int = 5, used: bool = True, calls: int = 0) 
 def gone_wrong(work: Work, category: str = "sandbox") -> Result:
     """The result of work that the platform could not carry out."""
     return work.failed(Failure.model_validate({"category": category, "reason": "it broke"}))
+
+
+class Shelf:
+    """Keeps reports in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    async def keep(self, key: str, content: bytes) -> None:
+        self.kept[key] = content
+
+
+class Silent:
+    """An announcer nobody listens to."""
+
+    async def announce(self, message: Message) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+
+async def said(engine: AsyncEngine, subject: str) -> list[str]:
+    """The bodies of everything put into the outbox for this subject, in order."""
+    async with engine.connect() as connection:
+        rows = await connection.execute(
+            text("select body from outbox where subject = :subject order by id"),
+            {"subject": subject},
+        )
+        return [row.body for row in rows]
+
+
+async def open_work_of(conduct: Conduct, validation_id: UUID) -> tuple[Work, ...]:
+    """Everything that was asked for and is not answered."""
+    async with conduct.records.transaction() as transaction:
+        validation = await transaction.locked(validation_id)
+    return open_work(validation) if validation else ()
+
+
+async def run_to_the_end(conduct: Conduct, validation_id: UUID, **grades: int) -> None:
+    """Answer all work well, with these grades for the tasks of a skill of that name."""
+    take = TakeResult(conduct=conduct)
+    while work := await open_work_of(conduct, validation_id):
+        grade = grades.get(work[0].skill_name.replace("-", "_"), 5)
+        await take(well_done(work[0], grade=grade))
 
 
 def _outcome(task: Task, skill: str, used: bool) -> TaskOutcome:

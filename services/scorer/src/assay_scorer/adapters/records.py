@@ -1,6 +1,6 @@
 """The records in PostgreSQL."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, Opera
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from assay_contracts.review import AuditEntry, AuditPage, ListAudit
 from assay_contracts.rpc import (
     ListSkills,
     RegisterReply,
@@ -22,10 +23,11 @@ from assay_contracts.rpc import (
 )
 from assay_contracts.validations import ReportRef
 from assay_scorer.adapters.registering import register
-from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow
+from assay_scorer.adapters.tables import AuditRow, RevisionRow, SkillRow, ValidationRow, VersionRow
 from assay_scorer.adapters.transaction import PostgresTransaction
 from assay_scorer.domain.progress import fraction_done
 from assay_scorer.domain.report import report_ref
+from assay_scorer.domain.runtime import Version
 from assay_scorer.domain.validation import Validation
 from assay_servicekit.bus import Unavailable
 
@@ -170,6 +172,33 @@ class PostgresRecords:
         validation = Validation.model_validate(document)
         return validation.validation_id, report_ref(validation)
 
+    async def versions(self) -> Sequence[Version]:
+        statement = select(*VersionRow.__table__.c).order_by(VersionRow.number.desc())
+        async with answering(), self._engine.connect() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [Version.model_validate(row, from_attributes=True) for row in rows]
+
+    async def audit(self, query: ListAudit) -> AuditPage:
+        where = [AuditRow.skill_id == query.skill_id] if query.skill_id else []
+        page = (
+            select(*AuditRow.__table__.c)
+            .where(*where)
+            .order_by(AuditRow.number.desc())
+            .offset((query.page - 1) * query.size)
+            .limit(query.size)
+        )
+        async with answering(), self._engine.connect() as connection:
+            total = await connection.scalar(
+                select(func.count()).select_from(AuditRow).where(*where)
+            )
+            rows = (await connection.execute(page)).all()
+        return AuditPage(
+            entries=tuple(AuditEntry.model_validate(row, from_attributes=True) for row in rows),
+            total=total or 0,
+            page=query.page,
+            size=query.size,
+        )
+
     async def note_progress(self, validation_id: UUID, detail: str, done: int, total: int) -> None:
         statement = (
             update(ValidationRow)
@@ -189,6 +218,8 @@ def _newest_validation() -> FromClause:
             ValidationRow.step,
             ValidationRow.verdict,
             ValidationRow.overall,
+            ValidationRow.layer1_passed,
+            ValidationRow.layer2_passed,
             ValidationRow.detail,
             ValidationRow.tasks_done,
             ValidationRow.tasks_total,
@@ -227,7 +258,6 @@ def _skills_with(newest: FromClause) -> Select[tuple[object, ...]]:
 
 
 def _summary(row: Row[tuple[object, ...]]) -> dict[str, object]:
-    verdict = row.verdict
     return {
         "skill_id": row.id,
         "name": row.name,
@@ -235,8 +265,8 @@ def _summary(row: Row[tuple[object, ...]]) -> dict[str, object]:
         "status": row.status,
         "validation_stage": row.stage,
         "validation_score": row.overall,
-        "layer1_passed": None if verdict in (None, "inconclusive") else verdict == "passed",
-        "layer2_passed": True if verdict == "passed" else None,
+        "layer1_passed": row.layer1_passed,
+        "layer2_passed": row.layer2_passed,
         "created_at": row.created_at,
         "validated_at": row.completed_at,
     }

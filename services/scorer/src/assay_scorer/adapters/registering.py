@@ -16,7 +16,14 @@ from assay_contracts.rpc import (
     RegisterSkill,
 )
 from assay_contracts.skills import SkillUploaded
-from assay_scorer.adapters.tables import OutboxRow, RevisionRow, SkillRow, ValidationRow
+from assay_scorer.adapters.review_transaction import audit_row
+from assay_scorer.adapters.tables import (
+    AuditRow,
+    OutboxRow,
+    RevisionRow,
+    SkillRow,
+    ValidationRow,
+)
 from assay_scorer.adapters.transaction import outbox_row, table_of, validation_row
 from assay_scorer.domain.validation import Validation
 from assay_servicekit.telemetry import current_traceparent
@@ -25,6 +32,7 @@ _SKILLS = table_of(SkillRow)
 _REVISIONS = table_of(RevisionRow)
 _VALIDATIONS = table_of(ValidationRow)
 _OUTBOX = table_of(OutboxRow)
+_AUDIT = table_of(AuditRow)
 
 
 def _param(column: Column[Any]) -> str:
@@ -51,6 +59,7 @@ def _record(skill: CTE) -> Executable:
         _row_for(_OUTBOX, skill)
         .add_cte(_row_for(_REVISIONS, skill).cte("revision"))
         .add_cte(_row_for(_VALIDATIONS, skill).cte("validation"))
+        .add_cte(_row_for(_AUDIT, skill).cte("audit"))
         .returning(_OUTBOX.c.id)
     )
 
@@ -80,7 +89,11 @@ async def register(engine: AsyncEngine, upload: RegisterSkill, now: datetime) ->
             return _reply(validation, None)
     # There is a skill of this name: had it been about to appear, the insert would have waited.
     async with engine.begin() as connection:
-        skill_id, status = await _held(connection, upload.manifest.name)
+        held = await _held(connection, upload.manifest.name)
+        if held is None:
+            # Deleted a moment ago: the name is free.
+            return await register(engine, upload, now)
+        skill_id, status = held
         if (before := await _found(connection, upload.upload_id)) is not None:
             return before
         newest, same_as = await _revisions(connection, skill_id, upload.bundle.sha256)
@@ -122,12 +135,20 @@ async def _recorded(
         "created_at": now,
     }
     said = {**outbox_row(uploaded, now, now), "published_at": None, "sequence": None}
+    audit = audit_row(
+        "uploaded",
+        upload.uploaded_by,
+        now,
+        skill=(validation.skill_id, validation.skill_name),
+        details={"revision": str(validation.revision), "sha256": upload.bundle.sha256},
+    )
     recorded = await connection.scalar(
         statement,
         {
             **_params(_SKILLS, skill),
             **_params(_REVISIONS, revision),
-            **_params(_VALIDATIONS, validation_row(validation, None)),
+            **_params(_VALIDATIONS, validation_row(validation)),
+            **_params(_AUDIT, audit),
             **_params(_OUTBOX, said),
         },
     )
@@ -159,13 +180,13 @@ async def _found(connection: AsyncConnection, upload_id: UUID) -> RegisterReply 
     return RegisterReply.model_validate(row, from_attributes=True)
 
 
-async def _held(connection: AsyncConnection, name: str) -> tuple[UUID, str]:
+async def _held(connection: AsyncConnection, name: str) -> tuple[UUID, str] | None:
     """The id and status of the skill of this name, which is locked."""
-    row = await connection.execute(
+    rows = await connection.execute(
         select(SkillRow.id, SkillRow.status).where(SkillRow.name == name).with_for_update()
     )
-    skill_id, status = row.one()
-    return skill_id, status
+    row = rows.one_or_none()
+    return None if row is None else (row.id, row.status)
 
 
 async def _revisions(
@@ -210,7 +231,7 @@ def _reply(validation: Validation, same_as: int | None) -> RegisterReply:
 def _taken(name: str, skill_id: UUID, status: str, same_as: int | None) -> ProblemError:
     message = (
         f"A skill named '{name}' already exists and is {status}. "
-        "Delete it, wait until it is rejected, or upload under another name."
+        "Once it is rejected it can be uploaded again; otherwise delete it, or take another name."
         if same_as is None
         else f"This very content is already there: it is revision {same_as} of the skill '{name}', "
         f"which is {status}. There is nothing to upload."

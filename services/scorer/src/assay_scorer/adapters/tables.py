@@ -111,9 +111,54 @@ class ValidationRow(Base):
     detail: Mapped[str]
     tasks_done: Mapped[int]
     tasks_total: Mapped[int]
-    work_key: Mapped[str | None]
-    """Of the outbox row that asked for the current step last."""
+    layer1_passed: Mapped[bool | None]
+    layer2_passed: Mapped[bool | None]
     document: Mapped[dict[str, object]]
+
+
+class VersionRow(Base):
+    """A version outlives the skill that made it, so its columns about it refer to nothing."""
+
+    __tablename__ = "runtime_versions"
+    __table_args__ = (
+        CheckConstraint("(number = 0) = (snapshot is null)", name="base_has_no_snapshot"),
+        CheckConstraint("(number = 0) = (built_on is null)", name="built_on_another"),
+        CheckConstraint("built_on < number", name="built_on_older"),
+        Index(
+            "uq_runtime_versions_current", "current", unique=True, postgresql_where=text("current")
+        ),
+        Index("ix_runtime_versions_skill_id_number", "skill_id", "number"),
+    )
+
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    built_on: Mapped[int | None] = mapped_column(ForeignKey("runtime_versions.number"))
+    snapshot: Mapped[str | None] = mapped_column(unique=True)
+    validation_id: Mapped[UUID | None] = mapped_column(Uuid, unique=True)
+    skill_id: Mapped[UUID | None]
+    skill_name: Mapped[str | None]
+    skill_revision: Mapped[int | None]
+    created_at: Mapped[datetime]
+    created_by: Mapped[str]
+    current: Mapped[bool]
+    available: Mapped[bool]
+    kept: Mapped[bool]
+    keep_attempt: Mapped[int]
+    keep_asked_at: Mapped[datetime]
+
+
+class AuditRow(Base):
+    """Who did what. It outlives what it is about, so it refers to nothing."""
+
+    __tablename__ = "audit_log"
+    __table_args__ = (Index("ix_audit_log_skill_id_number", "skill_id", "number"),)
+
+    number: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    at: Mapped[datetime]
+    actor: Mapped[str]
+    action: Mapped[str]
+    skill_id: Mapped[UUID | None]
+    skill_name: Mapped[str | None]
+    details: Mapped[dict[str, object]]
 
 
 class OutboxRow(Base):

@@ -12,9 +12,11 @@ from sqlalchemy import Integer, Table, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from assay_contracts.base import Message, Work
+from assay_contracts.base import Message
+from assay_contracts.skills import SkillStatus
+from assay_scorer.adapters.review_transaction import ReviewTransaction
 from assay_scorer.adapters.tables import Base, OutboxRow, SkillRow, ValidationRow
-from assay_scorer.domain.conductor import Decision
+from assay_scorer.domain.conductor import Decision, Outgoing
 from assay_scorer.domain.validation import Validation
 from assay_servicekit.telemetry import current_traceparent
 
@@ -44,11 +46,7 @@ _OLDEST_QUEUED = (
 _SAVE = insert(_VALIDATIONS)
 _SAVE = _SAVE.on_conflict_do_update(
     index_elements=["id"],
-    set_={
-        **{column.name: _SAVE.excluded[column.name] for column in _VALIDATIONS.c},
-        # What asked for the current step last stays known until something asks anew.
-        "work_key": func.coalesce(_SAVE.excluded.work_key, _VALIDATIONS.c.work_key),
-    },
+    set_={column.name: _SAVE.excluded[column.name] for column in _VALIDATIONS.c},
 )
 _SET_STATUS = (
     update(_SKILLS)
@@ -58,11 +56,11 @@ _SET_STATUS = (
 _QUEUE = insert(table_of(OutboxRow)).on_conflict_do_nothing(index_elements=["dedup_key"])
 
 
-class PostgresTransaction:
+class PostgresTransaction(ReviewTransaction):
     """Implements `ports.Transaction`."""
 
     def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
+        super().__init__(connection)
 
     async def locked(self, validation_id: UUID) -> Validation | None:
         document = await self._connection.scalar(
@@ -82,30 +80,20 @@ class PostgresTransaction:
 
     async def store(self, decision: Decision, now: datetime) -> None:
         validation = decision.validation
-        asked = [
-            outgoing.message.dedup_key()
-            for outgoing in decision.outgoing
-            if isinstance(outgoing.message, Work) and outgoing.message.step_id == validation.step_id
-        ]
-        await self._save(validation, asked[0] if asked else None)
-        await self._set_status(validation)
-        for outgoing in decision.outgoing:
-            await self._queue(outgoing.message, now, now + outgoing.delay)
+        await self._connection.execute(_SAVE, validation_row(validation))
+        await self.set_status(validation.skill_id, validation.skill_status)
+        await self.say(decision.outgoing, now)
 
-    async def _save(self, validation: Validation, work_key: str | None) -> None:
-        await self._connection.execute(_SAVE, validation_row(validation, work_key))
+    async def set_status(self, skill_id: UUID, status: SkillStatus) -> None:
+        await self._connection.execute(_SET_STATUS, {"skill_id": skill_id, "new_status": status})
 
-    async def _set_status(self, validation: Validation) -> None:
-        await self._connection.execute(
-            _SET_STATUS,
-            {"skill_id": validation.skill_id, "new_status": validation.skill_status},
-        )
-
-    async def _queue(self, message: Message, now: datetime, due_at: datetime) -> None:
-        await self._connection.execute(_QUEUE, outbox_row(message, now, due_at))
+    async def say(self, outgoing: Sequence[Outgoing], now: datetime) -> None:
+        for each in outgoing:
+            row = outbox_row(each.message, now, now + each.delay)
+            await self._connection.execute(_QUEUE, row)
 
 
-def validation_row(validation: Validation, work_key: str | None) -> dict[str, object]:
+def validation_row(validation: Validation) -> dict[str, object]:
     return {
         "id": validation.validation_id,
         "skill_id": validation.skill_id,
@@ -120,9 +108,10 @@ def validation_row(validation: Validation, work_key: str | None) -> dict[str, ob
         "deadline": validation.deadline,
         "completed_at": validation.completed_at,
         "detail": validation.reason or validation.step.replace("_", " "),
-        "tasks_done": 0,
-        "tasks_total": len(validation.tasks),
-        "work_key": work_key,
+        "tasks_done": validation.tasks_done,
+        "tasks_total": validation.tasks_total,
+        "layer1_passed": validation.layer1_passed,
+        "layer2_passed": validation.layer2_passed,
         "document": validation.model_dump(mode="json"),
     }
 

@@ -1,37 +1,40 @@
 """What comes next: one pure function, `decide(validation, fact) → decision`.
 
     queued → planning → online_run → online_grading ┬→ offline_run → offline_grading ┐
-                                                    └─ completion below 50 ──────────┴→ reporting
+                                                    │   ┌────────────────────────────┤
+                                                    │   └→ regression ┐              │
+                                                    └─────────────────┴──────────────┴→ reporting
                                                                                         → done
 
-A result for another step than the current one is late or a duplicate and changes nothing.
+Each step asks for one piece of work; `regression` asks for a run and then a grading for each
+approved skill, all side by side, and ends when all are answered. Without approved skills, or below
+70 overall, there is none.
+
+A result for a piece of work that is not open is late or a duplicate and changes nothing.
 A failure of ours is asked for again until its budget is spent, and then ends the validation as
 `inconclusive`; only the report is optional, so its failure never does.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypedDict
-from uuid import UUID
+from typing import Final
 
-from assay_contracts.base import Failure, Lane, Message, Model, Result, Work
-from assay_contracts.grades import GradingRequested, RunGraded
-from assay_contracts.reports import ReportRequested, ReportWritten
-from assay_contracts.runs import MountedSkill, RunFinished, RunRequested
+from assay_contracts.base import Failure, Message, Model, Result
+from assay_contracts.grades import RunGraded
+from assay_contracts.reports import ReportWritten
+from assay_contracts.runs import RunFinished
 from assay_contracts.validations import (
-    CleanupRequested,
     ProgressStep,
     Scores,
     ValidationPlanned,
-    ValidationRequested,
     Verdict,
 )
 from assay_scorer.domain import scoring
-from assay_scorer.domain.report import build_report, completion_of
-from assay_scorer.domain.validation import Validation, time_limit
+from assay_scorer.domain.environment import Environment, Regression
+from assay_scorer.domain.report import completion_of
+from assay_scorer.domain.validation import Piece, Validation
+from assay_scorer.domain.work import clean_up, open_work, work_for
 
-TASK_COUNT: Final = 3
 TRIES: Final = 3
 """Failed attempts of one step before it is given up."""
 FIRST_DELAY: Final = timedelta(seconds=2)
@@ -43,10 +46,17 @@ class Admitted(Model):
 
     token_budget: int | None = None
     """What models may use for it; none means no bound."""
+    environment: Environment = Environment()
+
+
+class Cancelled(Model):
+    """Somebody wants it to end."""
+
+    actor: str
 
 
 class WentQuiet(Model):
-    """The work for this step is no longer on the bus and no result came of it."""
+    """This work is no longer on the bus and no result came of it."""
 
     step_id: str
     attempt: int
@@ -58,6 +68,7 @@ class DeadlinePassed(Model):
 
 Fact = (
     Admitted
+    | Cancelled
     | WentQuiet
     | DeadlinePassed
     | ValidationPlanned
@@ -93,23 +104,26 @@ def decide(validation: Validation, fact: Fact, now: datetime) -> Decision:
 
 def _next(validation: Validation, fact: Fact, now: datetime) -> Decision:
     if isinstance(fact, Admitted):
-        return _admit(validation, fact.token_budget, now)
-    if validation.step in ("queued", "done"):
+        return _admit(validation, fact, now)
+    if validation.step == "done":
         return Decision(validation)
+    if isinstance(fact, Cancelled):
+        return _cancel(validation, fact.actor, now)
     if isinstance(fact, DeadlinePassed):
         return _out_of_time(validation, now)
-    if fact.step_id != validation.step_id:
+    piece = validation.piece(fact.step_id)
+    if piece is None:
         return Decision(validation)
     if isinstance(fact, WentQuiet):
-        if fact.attempt != validation.attempt:
+        if fact.attempt != piece.attempt:
             return Decision(validation)
-        return _failed(validation, Failure.of("bus", "the work was lost on the bus"), now)
+        return _failed(validation, piece, Failure.of("bus", "the work was lost on the bus"), now)
     if fact.failure is not None:
-        # Only the newest attempt can fail the step; an older one failing says nothing about it.
-        if fact.attempt != validation.attempt:
+        # Only the newest attempt can fail a piece; an older one failing says nothing about it.
+        if fact.attempt != piece.attempt:
             return Decision(validation)
-        return _failed(validation, fact.failure, now)
-    return _done(validation, fact, now)
+        return _failed(validation, piece, fact.failure, now)
+    return _done(validation, piece, fact, now)
 
 
 def _unused_candidate(validation: Validation, fact: Fact) -> str | None:
@@ -119,23 +133,11 @@ def _unused_candidate(validation: Validation, fact: Fact) -> str | None:
     return None
 
 
-def clean_up(validation: Validation, snapshot: str) -> CleanupRequested:
-    """Ask for a snapshot's deletion."""
-    return CleanupRequested(
-        validation_id=validation.validation_id,
-        skill_id=validation.skill_id,
-        skill_name=validation.skill_name,
-        step_id=f"{validation.validation_id}.cleanup.{snapshot}",
-        attempt=1,
-        snapshots=(snapshot,),
-    )
-
-
 # -- results ------------------------------------------------------------------------------------
 
 
-def _done(validation: Validation, result: Result, now: datetime) -> Decision:
-    match validation.step, result:
+def _done(validation: Validation, piece: Piece, result: Result, now: datetime) -> Decision:
+    match piece.what, result:
         case "planning", ValidationPlanned():
             planned = validation.model_copy(update={"tasks": result.tasks, "planner": result.model})
             return _enter(planned, "online_run", now)
@@ -147,6 +149,10 @@ def _done(validation: Validation, result: Result, now: datetime) -> Decision:
             return _enter(validation.model_copy(update={"offline": result}), "offline_grading", now)
         case "offline_grading", RunGraded():
             return _graded_offline(validation.model_copy(update={"offline_graded": result}), now)
+        case "regression", RunFinished():
+            return _regression_run(validation, piece, result)
+        case "regression_grading", RunGraded():
+            return _regression_graded(validation, piece, result, now)
         case "reporting", ReportWritten():
             written = validation.model_copy(
                 update={"prose": result.prose, "reporter": result.model}
@@ -178,41 +184,106 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
     online = validation.scores
     calls = len(validation.offline.network_calls) + validation.offline.network_calls_omitted
     scores = scoring.combine(online.completion, online.trigger, scoring.offline(calls))
-    verdict: Verdict = "passed" if scores.overall >= scoring.OVERALL_PASS else "failed"
-    return _conclude(
-        validation.model_copy(update={"scores": scores}), verdict, _because(scores, verdict), now
+    scored = validation.model_copy(update={"scores": scores})
+    if scores.overall < scoring.OVERALL_PASS:
+        reason = f"The overall score {scores.overall:g} is below {scoring.OVERALL_PASS:g}."
+        return _conclude(scored, "failed", reason, now)
+    approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
+    if not approved:
+        return _conclude(scored, "passed", _reached(scores), now)
+    return _ask_for_regressions(
+        scored.model_copy(
+            update={"regressions": tuple(Regression(skill=each) for each in approved)}
+        )
     )
 
 
-def _because(scores: Scores, verdict: Verdict) -> str:
-    relation = "reaches" if verdict == "passed" else "is below"
-    return f"The overall score {scores.overall:g} {relation} {scoring.OVERALL_PASS:g}."
+def _reached(scores: Scores) -> str:
+    return f"The overall score {scores.overall:g} reaches {scoring.OVERALL_PASS:g}."
+
+
+# -- layer 2 ------------------------------------------------------------------------------------
+
+
+def _ask_for_regressions(validation: Validation) -> Decision:
+    pieces = tuple(
+        Piece(what="regression", skill=each.skill.name) for each in validation.regressions
+    )
+    asked = validation.model_copy(update={"step": "regression", "pieces": pieces})
+    return Decision(asked, tuple(Outgoing(work) for work in open_work(asked)))
+
+
+def _regression_run(validation: Validation, piece: Piece, run: RunFinished) -> Decision:
+    # The online run tells what was installed; two hundred copies of it would tell no more.
+    lean = run.model_copy(update={"packages_before": (), "packages_after": ()})
+    ran = _with_regression(validation, piece, {"run": lean})
+    grading = Piece(what="regression_grading", skill=piece.skill)
+    graded_next = _replaced(ran, piece, (grading,))
+    return Decision(graded_next, (Outgoing(work_for(graded_next, grading)),))
+
+
+def _regression_graded(
+    validation: Validation, piece: Piece, graded: RunGraded, now: datetime
+) -> Decision:
+    after = _replaced(_with_regression(validation, piece, {"graded": graded}), piece, ())
+    if after.pieces:
+        return Decision(after)
+    assert after.scores is not None
+    if not after.broken:
+        tested = len(after.regressions)
+        reason = f"{_reached(after.scores)} All {tested} approved skills still work on it."
+        return _conclude(after, "passed", reason, now)
+    named = "; ".join(
+        f"'{each.skill.name}' ({', '.join(each.failed_tasks)})" for each in after.broken
+    )
+    reason = (
+        f"{_reached(after.scores)} But in the environment it leaves, approved skills no longer "
+        f"complete their tasks: {named}."
+    )
+    return _conclude(after, "failed", reason, now)
+
+
+def _with_regression(validation: Validation, piece: Piece, update: dict[str, object]) -> Validation:
+    regressions = tuple(
+        each.model_copy(update=update) if each.skill.name == piece.skill else each
+        for each in validation.regressions
+    )
+    return validation.model_copy(update={"regressions": regressions})
+
+
+def _replaced(validation: Validation, piece: Piece, by: tuple[Piece, ...]) -> Validation:
+    others = tuple(each for each in validation.pieces if each.key != piece.key)
+    return validation.model_copy(update={"pieces": (*others, *by)})
 
 
 # -- failures -----------------------------------------------------------------------------------
 
 
-def _failed(validation: Validation, failure: Failure, now: datetime) -> Decision:
+def _failed(validation: Validation, piece: Piece, failure: Failure, now: datetime) -> Decision:
     if failure.category == "handed_over":
-        return _ask_again(validation, timedelta(0))
-    if failure.category == "worker_died" and validation.lane == "shared":
-        return _ask_again(validation.model_copy(update={"lane": "solo"}), timedelta(0))
-    failures = validation.failures + 1
+        return _ask_again(validation, piece, timedelta(0))
+    if failure.category == "worker_died" and piece.lane == "shared":
+        return _ask_again(validation, piece.model_copy(update={"lane": "solo"}), timedelta(0))
+    failures = piece.failures + 1
     if failure.category not in ("worker_died", "budget") and failures < TRIES:
-        charged = validation.model_copy(
-            update={
-                "failures": failures,
-                "wasted_tokens": validation.wasted_tokens + failure.tokens,
-            }
-        )
-        return _ask_again(charged, FIRST_DELAY * 2 ** (failures - 1))
+        charged = _charged(validation, piece, failure.tokens)
+        failed_again = piece.model_copy(update={"failures": failures})
+        return _ask_again(charged, failed_again, FIRST_DELAY * 2 ** (failures - 1))
     if validation.step == "reporting":
         return _finish(validation, now)
+    about = f" for '{piece.skill}'" if piece.skill else ""
     reason = (
-        f"{validation.step.replace('_', ' ').capitalize()} could not be completed "
+        f"{piece.what.replace('_', ' ').capitalize()}{about} could not be completed "
         f"({failure.category}): {failure.reason}"
     )
     return _inconclusive(validation, reason, now)
+
+
+def _charged(validation: Validation, piece: Piece, tokens: int) -> Validation:
+    if piece.skill is None:
+        return validation.model_copy(update={"wasted_tokens": validation.wasted_tokens + tokens})
+    wasted = validation.regression(piece.skill).wasted_tokens + tokens
+    return _with_regression(validation, piece, {"wasted_tokens": wasted})
 
 
 def _out_of_time(validation: Validation, now: datetime) -> Decision:
@@ -220,39 +291,51 @@ def _out_of_time(validation: Validation, now: datetime) -> Decision:
         return Decision(validation)
     if validation.step == "reporting":
         return _finish(validation, now)
-    limit = time_limit(validation.manifest).total_seconds()
     reason = (
-        f"The validation did not finish within its {limit:g} s; "
+        f"The validation did not finish within its {validation.limit.total_seconds():g} s; "
         f"it was at: {validation.step.replace('_', ' ')}."
     )
     return _inconclusive(validation, reason, now)
 
 
-def _ask_again(validation: Validation, delay: timedelta) -> Decision:
-    again = validation.model_copy(update={"attempt": validation.attempt + 1})
-    return Decision(again, (Outgoing(_work(again), delay),))
+def _cancel(validation: Validation, actor: str, now: datetime) -> Decision:
+    if validation.step == "reporting":
+        return _finish(validation, now)
+    at = validation.step.replace("_", " ")
+    return _inconclusive(validation, f"Cancelled by {actor}; it was at: {at}.", now)
+
+
+def _ask_again(validation: Validation, piece: Piece, delay: timedelta) -> Decision:
+    again = piece.model_copy(update={"attempt": piece.attempt + 1})
+    asked = _replaced(validation, piece, (again,))
+    return Decision(asked, (Outgoing(work_for(asked, again), delay),))
 
 
 # -- moving -------------------------------------------------------------------------------------
 
 
-def _admit(validation: Validation, token_budget: int | None, now: datetime) -> Decision:
+def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decision:
     if validation.step != "queued":
         return Decision(validation)
-    deadline = now + time_limit(validation.manifest)
     started = validation.model_copy(
-        update={"started_at": now, "deadline": deadline, "token_budget": token_budget}
+        update={
+            "started_at": now,
+            "token_budget": admitted.token_budget,
+            "environment": admitted.environment,
+        }
     )
-    return _enter(started, "planning", now)
+    timed = started.model_copy(update={"deadline": now + started.limit})
+    return _enter(timed, "planning", now)
 
 
 def _enter(validation: Validation, step: ProgressStep, now: datetime) -> Decision:
-    fresh: dict[str, object] = {"step": step, "attempt": 1, "lane": "shared", "failures": 0}
+    piece = Piece(what=step)
+    fresh: dict[str, object] = {"step": step, "pieces": (piece,)}
     if step == "reporting":
         # The verdict stands: prose gets a little time of its own, whatever is left of the rest.
         fresh["deadline"] = now + REPORT_LIMIT
     entered = validation.model_copy(update=fresh)
-    return Decision(entered, (Outgoing(_work(entered)),))
+    return Decision(entered, (Outgoing(work_for(entered, piece)),))
 
 
 def _conclude(validation: Validation, verdict: Verdict, reason: str, now: datetime) -> Decision:
@@ -270,100 +353,8 @@ def _inconclusive(validation: Validation, reason: str, now: datetime) -> Decisio
 
 
 def _finish(validation: Validation, now: datetime) -> Decision:
-    finished = validation.model_copy(update={"step": "done", "completed_at": now})
+    finished = validation.model_copy(update={"step": "done", "pieces": (), "completed_at": now})
     completed = Outgoing(completion_of(finished))
     if finished.candidate is None or finished.verdict == "passed":
         return Decision(finished, (completed,))
     return Decision(finished, (completed, Outgoing(clean_up(finished, finished.candidate))))
-
-
-# -- work ---------------------------------------------------------------------------------------
-
-
-def _work(validation: Validation) -> Work:
-    return _WORK[validation.step](validation)
-
-
-def _plan_work(validation: Validation) -> Work:
-    return ValidationRequested(
-        **_common(validation), bundle=validation.bundle, task_count=TASK_COUNT
-    )
-
-
-def _online_work(validation: Validation) -> Work:
-    return RunRequested(
-        **_common(validation),
-        kind="online",
-        tasks=validation.tasks,
-        skills=(MountedSkill(name=validation.skill_name, bundle=validation.bundle),),
-        # The attempt is in the name: two workers on one step must not write one snapshot.
-        capture=f"{validation.validation_id}-{validation.attempt}",
-        time_limit_s=time_limit(validation.manifest).total_seconds(),
-    )
-
-
-def _offline_work(validation: Validation) -> Work:
-    return RunRequested(
-        **_common(validation),
-        kind="offline",
-        tasks=validation.tasks,
-        skills=(MountedSkill(name=validation.skill_name, bundle=validation.bundle),),
-        base=validation.candidate,
-        time_limit_s=time_limit(validation.manifest).total_seconds(),
-    )
-
-
-def _online_grading(validation: Validation) -> Work:
-    assert validation.online is not None
-    return GradingRequested(
-        **_common(validation),
-        run_kind="online",
-        tasks=validation.tasks,
-        outcomes=validation.online.outcomes,
-    )
-
-
-def _offline_grading(validation: Validation) -> Work:
-    assert validation.offline is not None
-    return GradingRequested(
-        **_common(validation),
-        run_kind="offline",
-        tasks=validation.tasks,
-        outcomes=validation.offline.outcomes,
-    )
-
-
-def _report_work(validation: Validation) -> Work:
-    return ReportRequested(**_common(validation), report=build_report(validation))
-
-
-_WORK: Final[dict[ProgressStep, Callable[[Validation], Work]]] = {
-    "planning": _plan_work,
-    "online_run": _online_work,
-    "online_grading": _online_grading,
-    "offline_run": _offline_work,
-    "offline_grading": _offline_grading,
-    "reporting": _report_work,
-}
-
-
-class _Common(TypedDict):
-    validation_id: UUID
-    skill_id: UUID
-    skill_name: str
-    step_id: str
-    attempt: int
-    lane: Lane
-    token_budget: int | None
-
-
-def _common(validation: Validation) -> _Common:
-    return {
-        "validation_id": validation.validation_id,
-        "skill_id": validation.skill_id,
-        "skill_name": validation.skill_name,
-        "step_id": validation.step_id,
-        "attempt": validation.attempt,
-        "lane": validation.lane,
-        "token_budget": validation.tokens_allowed,
-    }

@@ -9,12 +9,13 @@ from datetime import timedelta
 from typing import Final
 
 from assay_contracts.grades import Grade
-from assay_contracts.reports import Report, RunReport
+from assay_contracts.reports import RegressionReport, Report, RunReport
 from assay_contracts.runs import NetworkCall, Package, TaskOutcome
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, Task
 from assay_contracts.validations import Scores
 from assay_scorer.domain import scoring
+from assay_scorer.domain.report import REASONS_SHOWN
 
 REHEARSAL: Final = "rehearsal:"
 LISTED_CALLS: Final = 50
@@ -28,6 +29,7 @@ def render_markdown(report: Report) -> str:
         _score_card(report.scores),
         _prose(report),
         *(_run(report, run) for run in report.runs),
+        _layer2(report),
         _offline_findings(report),
         _dependencies(report),
         _findings(report),
@@ -106,6 +108,31 @@ def _run(report: Report, run: RunReport) -> str:
     tasks = {task.task_id: task for task in report.tasks}
     parts += [_task(tasks[outcome.task_id], outcome, run) for outcome in run.outcomes]
     return "\n\n".join(parts)
+
+
+def _layer2(report: Report) -> str:
+    if not report.regressions:
+        return ""
+    rows = "\n".join(_regression_row(each) for each in report.regressions)
+    failed = "\n".join(
+        f"- **{quoted(each.skill_name)}** {task.task_id}: {quoted(task.reasons, REASONS_SHOWN)}"
+        for each in report.regressions
+        for task in each.tasks
+        if not task.completed
+    )
+    return (
+        f"## Approved skills on this environment\n\nBuilt on {report.runtime_version}.\n\n"
+        f"| skill | result | grades (before) |\n|---|---|---|\n{rows}"
+        + (f"\n\n{failed}" if failed else "")
+    )
+
+
+def _regression_row(regression: RegressionReport) -> str:
+    grades = ", ".join(
+        f"{task.task_id} {task.grade} ({task.grade_before or '–'})" for task in regression.tasks
+    )
+    result = "passed" if regression.passed else "**failed**"
+    return f"| {quoted(regression.skill_name)} | {result} | {grades} |"
 
 
 def _task(task: Task, outcome: TaskOutcome, run: RunReport) -> str:

@@ -5,7 +5,7 @@ from typing import Final, get_args
 from assay_contracts.validations import ProgressStep
 
 STEPS: Final[tuple[ProgressStep, ...]] = get_args(ProgressStep)
-RUNS: Final = ("online_run", "offline_run")
+RUNS: Final = ("online_run", "offline_run", "regression")
 
 
 def fraction_done(step: ProgressStep | None, tasks_done: int, tasks_total: int) -> float:

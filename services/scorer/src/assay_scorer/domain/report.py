@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 
 from assay_contracts.grades import RUBRIC_VERSION, RunGraded
-from assay_contracts.reports import Report, RunReport
+from assay_contracts.reports import RegressionReport, RegressionTask, Report, RunReport
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
-from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.environment import version_label
+from assay_scorer.domain.validation import STAGES, Validation
+
+REASONS_SHOWN = 500
 
 
 def build_report(validation: Validation) -> Report:
@@ -15,9 +18,6 @@ def build_report(validation: Validation) -> Report:
     assert validation.reason is not None
     assert validation.completed_at is not None
     graded = validation.online_graded or validation.offline_graded
-    passed = validation.verdict == "passed"
-    conclusive = validation.verdict != "inconclusive"
-    stage = "completed" if passed else "failed" if conclusive else "inconclusive"
     return Report(
         validation_id=validation.validation_id,
         skill_id=validation.skill_id,
@@ -25,17 +25,18 @@ def build_report(validation: Validation) -> Report:
         revision=validation.revision,
         kind=validation.kind,
         bundle_sha256=validation.bundle.sha256,
-        validation_stage=stage,
+        validation_stage=STAGES[validation.verdict],
         verdict=validation.verdict,
         reason=validation.reason,
         scores=validation.scores,
-        layer1_passed=passed if conclusive else None,
-        # No skill is approved yet, so there is nothing that a passed skill could have broken.
-        layer2_passed=True if passed else None,
+        layer1_passed=validation.layer1_passed,
+        layer2_passed=validation.layer2_passed,
         findings=validation.findings,
         dependencies=validation.manifest.dependencies,
         tasks=validation.tasks,
         runs=tuple(_runs(validation)),
+        runtime_version=version_label(validation.environment.runtime_version),
+        regressions=tuple(_regressions(validation)),
         prose=validation.prose,
         models=validation.models,
         rubric_version=graded.rubric_version if graded else RUBRIC_VERSION,
@@ -59,7 +60,8 @@ def completion_of(validation: Validation) -> ValidationCompleted:
     assert validation.verdict is not None
     assert validation.reason is not None
     assert validation.completed_at is not None
-    runs = [run for run in (validation.online, validation.offline) if run and run.timings]
+    regressions = [each.run for each in validation.regressions]
+    runs = [run for run in (validation.online, validation.offline, *regressions) if run]
     return ValidationCompleted(
         validation_id=validation.validation_id,
         skill_id=validation.skill_id,
@@ -100,6 +102,26 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
                 timings=run.timings,
+            )
+
+
+def _regressions(validation: Validation) -> Iterable[RegressionReport]:
+    for each in validation.regressions:
+        if each.graded is not None:
+            yield RegressionReport(
+                skill_id=each.skill.skill_id,
+                skill_name=each.skill.name,
+                passed=not each.failed_tasks,
+                tasks=tuple(
+                    RegressionTask(
+                        task_id=grade.task_id,
+                        grade=grade.grade,
+                        grade_before=each.skill.grades.get(grade.task_id),
+                        completed=each.completed(grade.task_id, grade.grade),
+                        reasons=grade.reasons[:REASONS_SHOWN],
+                    )
+                    for grade in each.graded.grades
+                ),
             )
 
 

@@ -1,6 +1,7 @@
 """A validation as the conductor sees it: one value that facts move from step to step."""
 
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 from assay_contracts.base import Lane, Model
@@ -10,6 +11,8 @@ from assay_contracts.runs import ModelUse, RunFinished
 from assay_contracts.skills import BundleRef, Finding, SkillManifest, SkillStatus, ValidationStage
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
+from assay_scorer.domain import scoring
+from assay_scorer.domain.environment import Environment, Regression, summed
 
 SIMPLE_FILES = 5
 COMPLEX_FILES = 20
@@ -17,6 +20,8 @@ COMPLEX_DEPENDENCIES = 3
 SIMPLE_LIMIT = timedelta(seconds=300)
 MEDIUM_LIMIT = timedelta(seconds=600)
 COMPLEX_LIMIT = timedelta(seconds=900)
+REGRESSION_LIMIT = timedelta(seconds=60)
+"""More for each approved skill."""
 
 STEPS_WITH_MODELS: tuple[ProgressStep, ...] = (
     "planning",
@@ -28,6 +33,34 @@ STEPS_WITH_MODELS: tuple[ProgressStep, ...] = (
 )
 TOKEN_SHARES = (15, 30, 10, 30, 10, 5)
 """Percent of a validation's tokens set aside for each of these steps."""
+
+
+STAGES: dict[Verdict, ValidationStage] = {
+    "passed": "completed",
+    "failed": "failed",
+    "inconclusive": "inconclusive",
+}
+REGRESSION_SHARES = {"regression": 30, "regression_grading": 10}
+"""Percent, for each approved skill, of what the rest of the validation may use, and beside it."""
+
+PieceOfWork = ProgressStep | Literal["regression_grading"]
+
+
+class Piece(Model):
+    """A piece of work that was asked for and is not answered yet."""
+
+    what: PieceOfWork
+    skill: str | None = None
+    """The approved skill that a regression is about."""
+    attempt: int = 1
+    """Each time it is asked for again is a new attempt."""
+    lane: Lane = "shared"
+    failures: int = 0
+    """Failed attempts that count against its budget."""
+
+    @property
+    def key(self) -> str:
+        return self.what if self.skill is None else f"{self.what}.{self.skill}"
 
 
 class Validation(Model):
@@ -45,16 +78,16 @@ class Validation(Model):
     traceparent: str | None = None
     """The trace of the request that asked for it: its work belongs to that, whoever starts it."""
 
+    environment: Environment = Environment()
+    """What it started from."""
+
     step: ProgressStep = "queued"
-    attempt: int = 1
-    """Of the current step; each time work is asked for again it is a new attempt."""
-    lane: Lane = "shared"
-    failures: int = 0
-    """Failed attempts of the current step that count against its budget."""
+    pieces: tuple[Piece, ...] = ()
+    """Everything asked for and not answered; several at once only in layer 2."""
     token_budget: int | None = None
     """What models may use for the whole of it; none means no bound."""
     wasted_tokens: int = 0
-    """What failed attempts have cost."""
+    """What failed attempts have cost, layer 2 apart."""
 
     started_at: datetime | None = None
     deadline: datetime | None = None
@@ -66,6 +99,7 @@ class Validation(Model):
     online_graded: RunGraded | None = None
     offline: RunFinished | None = None
     offline_graded: RunGraded | None = None
+    regressions: tuple[Regression, ...] = ()
     prose: Prose | None = None
     reporter: ModelUse | None = None
 
@@ -73,10 +107,17 @@ class Validation(Model):
     verdict: Verdict | None = None
     reason: str | None = None
 
-    @property
-    def step_id(self) -> str:
-        """Natural key of the current step."""
-        return f"{self.validation_id}.{self.step}"
+    def step_id(self, piece: Piece) -> str:
+        """Natural key of a piece of work: equal for every attempt."""
+        return f"{self.validation_id}.{piece.key}"
+
+    def piece(self, step_id: str) -> Piece | None:
+        """The piece of work of that key, if it is not answered yet."""
+        return next((piece for piece in self.pieces if self.step_id(piece) == step_id), None)
+
+    def regression(self, skill: str | None) -> Regression:
+        """How far the approved skill of that name has come in layer 2."""
+        return next(each for each in self.regressions if each.skill.name == skill)
 
     @property
     def candidate(self) -> str | None:
@@ -85,25 +126,51 @@ class Validation(Model):
 
     @property
     def models(self) -> tuple[ModelUse, ...]:
-        """What every model that took part cost, in order of use."""
+        """What every model that took part cost, in order of use, layer 2 summed up."""
+        layer2 = summed(tuple(use for each in self.regressions for use in each.models))
+        return (*self._layer1_models, *layer2, *((self.reporter,) if self.reporter else ()))
+
+    @property
+    def _layer1_models(self) -> tuple[ModelUse, ...]:
         uses = (
             self.planner,
             self.online.model if self.online else None,
             self.online_graded.model if self.online_graded else None,
             self.offline.model if self.offline else None,
             self.offline_graded.model if self.offline_graded else None,
-            self.reporter,
         )
         return tuple(use for use in uses if use is not None)
 
-    @property
-    def tokens_allowed(self) -> int | None:
-        """What the current step may use: its share, and what the steps before it left over."""
+    def tokens_allowed(self, piece: Piece) -> int | None:
+        """What a piece of work may use: its share, and what the steps before it left over."""
         if self.token_budget is None:
             return None
+        if piece.what in REGRESSION_SHARES:
+            share = self.token_budget * REGRESSION_SHARES[piece.what] // 100
+            return max(0, share - self.regression(piece.skill).wasted_tokens)
         so_far = sum(TOKEN_SHARES[: STEPS_WITH_MODELS.index(self.step) + 1])
-        spent = self.wasted_tokens + sum(use.tokens for use in self.models)
+        spent = self.wasted_tokens + sum(use.tokens for use in self._layer1_models)
         return max(0, self.token_budget * so_far // 100 - spent)
+
+    @property
+    def layer1_passed(self) -> bool | None:
+        """None until it is known, and when it will never be."""
+        if self.scores is None or (self.scores.offline is None and self.verdict is None):
+            return None
+        return self.scores.offline is not None and self.scores.overall >= scoring.OVERALL_PASS
+
+    @property
+    def layer2_passed(self) -> bool | None:
+        """None until it is known, and when there was no cause to find out."""
+        graded = all(each.graded is not None for each in self.regressions)
+        if self.verdict in (None, "inconclusive") or not self.layer1_passed or not graded:
+            return None
+        return not self.broken
+
+    @property
+    def broken(self) -> tuple[Regression, ...]:
+        """The approved skills that no longer work on the candidate."""
+        return tuple(each for each in self.regressions if each.failed_tasks)
 
     @property
     def stage(self) -> ValidationStage:
@@ -111,14 +178,19 @@ class Validation(Model):
         if self.step == "queued":
             return "queued"
         if self.step != "done":
-            return "layer1"
+            return "layer2" if self.layer1_passed else "layer1"
         assert self.verdict is not None
-        stages: dict[Verdict, ValidationStage] = {
-            "passed": "completed",
-            "failed": "failed",
-            "inconclusive": "inconclusive",
-        }
-        return stages[self.verdict]
+        return STAGES[self.verdict]
+
+    @property
+    def tasks_done(self) -> int:
+        """In layer 2: approved skills tested again. In layer 1 only the runner knows."""
+        graded = sum(each.graded is not None for each in self.regressions)
+        return graded if self.step == "regression" else 0
+
+    @property
+    def tasks_total(self) -> int:
+        return len(self.regressions) if self.step == "regression" else len(self.tasks)
 
     @property
     def skill_status(self) -> SkillStatus:
@@ -128,6 +200,11 @@ class Validation(Model):
         if self.step != "done":
             return "validating"
         return "rejected" if self.verdict == "failed" else "pending"
+
+    @property
+    def limit(self) -> timedelta:
+        """How long it may take, layer 2 included."""
+        return time_limit(self.manifest) + REGRESSION_LIMIT * len(self.environment.approved)
 
 
 def time_limit(manifest: SkillManifest) -> timedelta:

@@ -127,6 +127,9 @@ class BubblewrapProvider:
         else:
             await self._snapshots.restore(base, home)
 
+    async def keep_snapshot(self, name: str) -> None:
+        self._snapshots.keep_for_good(name)
+
     async def delete_snapshot(self, name: str) -> None:
         await self._snapshots.delete(name)
 

@@ -27,6 +27,7 @@ from assay_sandbox_runner.ports import SandboxUnavailable
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _HALF_MADE: Final = ".new-"
+_KEPT: Final = ".kept-"
 _HALF_MADE_FOR_S: Final = 3600.0
 _DEATH_S: Final = 5.0
 
@@ -236,18 +237,34 @@ class Snapshots:
         Raises:
             SandboxUnavailable: there is none of that name.
         """
-        source = self.path(name)
-        if not source.is_dir():
+        await copy_tree(self._existing(name), home)
+
+    def keep_for_good(self, name: str) -> None:
+        """Let a snapshot outlive its time, until it is deleted.
+
+        Raises:
+            SandboxUnavailable: there is none of that name.
+        """
+        self._existing(name)
+        self._mark(name).touch(mode=0o600)
+
+    def _existing(self, name: str) -> Path:
+        path = self.path(name)
+        if not path.is_dir():
             raise SandboxUnavailable(
                 f"there is no snapshot {name!r}: it was deleted, has expired, or was taken on "
                 "another machine; validate the skill again to make a new one"
             )
-        await copy_tree(source, home)
+        return path
+
+    def _mark(self, name: str) -> Path:
+        return self._folder / f"{_KEPT}{name}"
 
     async def delete(self, name: str) -> None:
         trash = self._folder / f"{_HALF_MADE}{secrets.token_hex(8)}"
         with suppress(FileNotFoundError):
             self.path(name).rename(trash)
+            self._mark(name).unlink(missing_ok=True)
             await asyncio.to_thread(remove_tree, trash)
 
     def expire(self) -> list[str]:
@@ -257,6 +274,8 @@ class Snapshots:
             if path.name.startswith(_HALF_MADE):
                 if _age_s(path) > _HALF_MADE_FOR_S:
                     remove_tree(path)
+            elif path.name.startswith(_KEPT) or self._mark(path.name).exists():
+                continue
             elif _age_s(path) > self._time_to_live.total_seconds():
                 remove_tree(path)
                 removed.append(path.name)

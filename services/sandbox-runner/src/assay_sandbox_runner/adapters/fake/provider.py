@@ -36,6 +36,7 @@ class FakeProvider:
         self.sandboxes: list[FakeSandbox] = []
         """Every sandbox ever opened."""
         self.snapshots: dict[str, Environment] = {}
+        self.kept: set[str] = set()
         self._unavailable = unavailable
         self._leaks = leaks
         self._snapshot_ttl = snapshot_ttl
@@ -86,13 +87,20 @@ class FakeProvider:
             raise SandboxUnavailable(f"there is no snapshot {base!r}")
         return self.snapshots[base].copy()
 
+    async def keep_snapshot(self, name: str) -> None:
+        self._environment(name)
+        self.kept.add(name)
+
     async def delete_snapshot(self, name: str) -> None:
         self.snapshots.pop(name, None)
+        self.kept.discard(name)
 
     async def sweep(self) -> list[str]:
         now = datetime.now(UTC)
         past = [
-            name for name, kept in self.snapshots.items() if now - kept.kept_at > self._snapshot_ttl
+            name
+            for name, taken in self.snapshots.items()
+            if name not in self.kept and now - taken.kept_at > self._snapshot_ttl
         ]
         for name in past:
             del self.snapshots[name]

@@ -1,0 +1,176 @@
+"""What review and runtime versions need of a unit of work in PostgreSQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Row, delete, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from assay_contracts.review import AuditAction
+from assay_contracts.skills import SkillManifest
+from assay_scorer.adapters.tables import AuditRow, RevisionRow, SkillRow, ValidationRow, VersionRow
+from assay_scorer.domain.environment import ApprovedSkill, Environment
+from assay_scorer.domain.review import Standing
+from assay_scorer.domain.runtime import Made, Version
+from assay_scorer.domain.validation import time_limit
+
+RUNTIME_LOCK = 0x455C
+"""Key of the advisory lock that makes changes of the current version one at a time."""
+
+_VERSIONS = VersionRow.__table__
+
+
+class ReviewTransaction:
+    """The part of `ports.Transaction` that is about review and runtime versions.
+
+    A skill is locked without its validations: one that has ended changes no more, and one that has
+    not allows nothing here. Whoever locks the versions does so before any skill.
+    """
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def standing(self, skill_id: UUID) -> Standing | None:
+        row = (
+            await self._connection.execute(
+                select(SkillRow.id, SkillRow.name, SkillRow.status)
+                .where(SkillRow.id == skill_id)
+                .with_for_update()
+            )
+        ).one_or_none()
+        if row is None:
+            return None
+        document = await self._connection.scalar(
+            select(ValidationRow.document)
+            .where(ValidationRow.skill_id == skill_id)
+            .order_by(ValidationRow.queued_at.desc())
+            .limit(1)
+        )
+        return Standing.model_validate(
+            {"skill_id": row.id, "name": row.name, "status": row.status, "validation": document}
+        )
+
+    async def delete_skill(self, skill_id: UUID) -> None:
+        for table in (ValidationRow, RevisionRow):
+            await self._connection.execute(delete(table).where(table.skill_id == skill_id))
+        await self._connection.execute(delete(SkillRow).where(SkillRow.id == skill_id))
+
+    async def environment(self) -> Environment:
+        newest = (
+            select(VersionRow.validation_id)
+            .where(VersionRow.skill_id == SkillRow.id)
+            .order_by(VersionRow.number.desc())
+            .limit(1)
+            .scalar_subquery()
+        )
+        document = ValidationRow.document
+        statement = (
+            select(
+                SkillRow.id,
+                SkillRow.name,
+                document["bundle"].label("bundle"),
+                document["manifest"].label("manifest"),
+                document["tasks"].label("tasks"),
+                document["offline_graded"]["grades"].label("grades"),
+            )
+            .join(ValidationRow, ValidationRow.id == newest)
+            .where(SkillRow.status == "approved")
+            .order_by(SkillRow.name)
+        )
+        base = (
+            await self._connection.execute(
+                select(VersionRow.number, VersionRow.snapshot).where(VersionRow.current)
+            )
+        ).one()
+        approved = (await self._connection.execute(statement)).all()
+        return Environment(
+            runtime_version=base.number,
+            snapshot=base.snapshot,
+            approved=tuple(_approved(row) for row in approved),
+        )
+
+    async def versions(self) -> Sequence[Version]:
+        await self._connection.execute(select(func.pg_advisory_xact_lock(RUNTIME_LOCK)))
+        rows = await self._connection.execute(
+            select(*_VERSIONS.c).order_by(VersionRow.number.desc())
+        )
+        return [Version.model_validate(row, from_attributes=True) for row in rows]
+
+    async def save_version(self, version: Version) -> None:
+        row = version.model_dump()
+        await self._connection.execute(
+            insert(VersionRow)
+            .values(row)
+            .on_conflict_do_update(index_elements=["number"], set_=row)
+        )
+
+    async def swap_visible(self, made: frozenset[Made]) -> tuple[Sequence[str], Sequence[str]]:
+        newest = (
+            select(func.max(RevisionRow.number))
+            .where(RevisionRow.skill_id == SkillRow.id)
+            .scalar_subquery()
+        )
+        rows = (
+            await self._connection.execute(
+                select(SkillRow.id, SkillRow.name, SkillRow.status, newest.label("revision"))
+                .where(SkillRow.status.in_(("approved", "rollback_pending")))
+                .order_by(SkillRow.name)
+                .with_for_update(of=SkillRow)
+            )
+        ).all()
+        belongs = {row.id: (row.id, row.revision) in made for row in rows}
+        hidden = [row for row in rows if row.status == "approved" and not belongs[row.id]]
+        shown = [row for row in rows if row.status == "rollback_pending" and belongs[row.id]]
+        for status, changed in (("rollback_pending", hidden), ("approved", shown)):
+            await self._connection.execute(
+                text("update skills set status = :status where id = any(:ids)"),
+                {"status": status, "ids": [row.id for row in changed]},
+            )
+        return [row.name for row in hidden], [row.name for row in shown]
+
+    async def note(
+        self,
+        action: AuditAction,
+        actor: str,
+        now: datetime,
+        *,
+        skill: tuple[UUID, str] | None = None,
+        details: dict[str, str] | None = None,
+    ) -> None:
+        await self._connection.execute(
+            insert(AuditRow).values(audit_row(action, actor, now, skill=skill, details=details))
+        )
+
+
+def audit_row(
+    action: AuditAction,
+    actor: str,
+    now: datetime,
+    *,
+    skill: tuple[UUID, str] | None,
+    details: dict[str, str] | None,
+) -> dict[str, object]:
+    skill_id, skill_name = skill or (None, None)
+    return {
+        "at": now,
+        "actor": actor,
+        "action": action,
+        "skill_id": skill_id,
+        "skill_name": skill_name,
+        "details": details or {},
+    }
+
+
+def _approved(row: Row[tuple[object, ...]]) -> ApprovedSkill:
+    return ApprovedSkill.model_validate(
+        {
+            "skill_id": row.id,
+            "name": row.name,
+            "bundle": row.bundle,
+            "tasks": row.tasks,
+            "grades": {grade["task_id"]: grade["grade"] for grade in row.grades or ()},
+            "time_limit_s": time_limit(SkillManifest.model_validate(row.manifest)).total_seconds(),
+        }
+    )

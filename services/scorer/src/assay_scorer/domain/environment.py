@@ -1,0 +1,92 @@
+"""What a validation starts from: the current runtime version and the skills approved by then."""
+
+from uuid import UUID
+
+from assay_contracts.base import Model
+from assay_contracts.grades import RunGraded
+from assay_contracts.runs import ModelUse, MountedSkill, RunFinished
+from assay_contracts.skills import BundleRef
+from assay_contracts.tasks import Task, TaskId
+
+COMPLETED_GRADE = 4
+"""Done, with at most a small flaw."""
+
+
+def version_label(number: int) -> str:
+    return f"v1.{number}"
+
+
+class ApprovedSkill(Model):
+    """A skill that agents may use, and the tasks it was approved by."""
+
+    skill_id: UUID
+    name: str
+    bundle: BundleRef
+    tasks: tuple[Task, ...]
+    grades: dict[TaskId, int]
+    """Of each task in the offline run of the validation it was approved by."""
+    time_limit_s: float
+
+
+class Environment(Model):
+    runtime_version: int = 0
+    """`n` of `v1.n`; 0 is the base."""
+    snapshot: str | None = None
+    """None for the base."""
+    approved: tuple[ApprovedSkill, ...] = ()
+
+    def mounted(self, name: str, bundle: BundleRef) -> tuple[MountedSkill, ...]:
+        """Every approved skill, and the one under test under its name."""
+        others = (skill for skill in self.approved if skill.name != name)
+        return (
+            *(MountedSkill(name=skill.name, bundle=skill.bundle) for skill in others),
+            MountedSkill(name=name, bundle=bundle),
+        )
+
+
+class Regression(Model):
+    """An approved skill tested again on the candidate."""
+
+    skill: ApprovedSkill
+    run: RunFinished | None = None
+    graded: RunGraded | None = None
+    wasted_tokens: int = 0
+    """What failed attempts have cost."""
+
+    @property
+    def failed_tasks(self) -> tuple[TaskId, ...]:
+        """The stored tasks that are no longer completed; nothing before it is graded."""
+        grades = self.graded.grades if self.graded else ()
+        return tuple(
+            grade.task_id for grade in grades if not self.completed(grade.task_id, grade.grade)
+        )
+
+    def completed(self, task_id: TaskId, grade: int) -> bool:
+        """Whether a task is done: well, or no worse than when the skill was approved."""
+        return grade >= min(COMPLETED_GRADE, self.skill.grades.get(task_id, COMPLETED_GRADE))
+
+    @property
+    def models(self) -> tuple[ModelUse, ...]:
+        uses = (self.run.model if self.run else None, self.graded.model if self.graded else None)
+        return tuple(use for use in uses if use is not None)
+
+
+def summed(uses: tuple[ModelUse, ...]) -> tuple[ModelUse, ...]:
+    """One entry for each role, model and prompt, with what all its uses cost together."""
+    totals: dict[tuple[str, str, str], ModelUse] = {}
+    for use in uses:
+        key = (use.role, use.model, use.prompt_version)
+        so_far = totals.get(key)
+        totals[key] = use if so_far is None else _added(so_far, use)
+    return tuple(totals.values())
+
+
+def _added(one: ModelUse, other: ModelUse) -> ModelUse:
+    return one.model_copy(
+        update={
+            "calls": one.calls + other.calls,
+            "input_tokens": one.input_tokens + other.input_tokens,
+            "output_tokens": one.output_tokens + other.output_tokens,
+            "seconds": one.seconds + other.seconds,
+        }
+    )
