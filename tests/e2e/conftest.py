@@ -132,6 +132,6 @@ def example() -> Callable[[str], bytes]:
     return lambda name: zipped(EXAMPLES / name)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_admin() -> Callable[[Stack], AbstractAsyncContextManager[Admin]]:
     return admin_of

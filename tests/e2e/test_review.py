@@ -1,0 +1,197 @@
+"""Review, layer 2 and runtime versions on a stack of its own, with skills that really clash."""
+
+import io
+import zipfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from assay_cli.embedded.stack import Stack
+from assay_cli.testing import private_folder
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Admin
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def wheel(version: str, source: str) -> bytes:
+    """A wheel of `unitlib`, made by hand so that nothing has to be built or fetched."""
+    info = f"unitlib-{version}.dist-info"
+    files = {
+        "unitlib.py": source,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: unitlib\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, content in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(path, content)
+    return buffer.getvalue()
+
+
+WHEELS = "/workspace/skills/{}/wheels"
+ONE = wheel("1.0", "def to_metres(feet):\n    return feet * 0.3048\n")
+TWO = wheel("2.0", "def metres_from(value, unit):\n    return value * {'ft': 0.3048}[unit]\n")
+
+
+def skill(name: str, description: str, command: str, files: dict[str, bytes | str]) -> bytes:
+    text = f"""---
+name: {name}
+description: {description}
+---
+
+# {name}
+
+{command}
+"""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(f"{name}/SKILL.md", text)
+        for path, content in files.items():
+            archive.writestr(f"{name}/{path}", content)
+    return buffer.getvalue()
+
+
+def counter() -> bytes:
+    return skill(
+        "word-counter",
+        "Counts the lines and words of a plain text file and writes the counts as JSON.",
+        "Count the lines and words of a text file:\n\n"
+        "```bash\npython3 scripts/count.py notes.txt --output counts.json\n```",
+        {
+            "scripts/count.py": "import json, pathlib, sys\n"
+            "text = pathlib.Path(sys.argv[1]).read_text()\n"
+            "counts = {'lines': len(text.splitlines()), 'words': len(text.split())}\n"
+            "pathlib.Path(sys.argv[3]).write_text(json.dumps(counts))\n"
+            "print(json.dumps(counts))\n"
+        },
+    )
+
+
+def height_converter() -> bytes:
+    """Needs `to_metres`, which only the first release of the library has, and does not say so."""
+    return skill(
+        "height-converter",
+        "Converts building heights listed in feet into metres and writes them as JSON.",
+        "Install what it needs once:\n\n"
+        "```bash\npip install --no-index --find-links "
+        f"{WHEELS.format('height-converter')} unitlib\n```\n\n"
+        "Convert the heights of a list, one name and number on each line:\n\n"
+        "```bash\npython3 scripts/heights.py heights.txt --output metres.json\n```\n\n"
+        "## Sample input\n\n`heights.txt`:\n\n```text\ntower 984\nchurch 515\n```",
+        {
+            "requirements.txt": "unitlib\n",
+            "wheels/unitlib-1.0-py3-none-any.whl": ONE,
+            "scripts/heights.py": "import json, pathlib, re, sys\n"
+            "from unitlib import to_metres\n"
+            "feet = re.findall(r'[0-9]+', pathlib.Path(sys.argv[1]).read_text())\n"
+            "metres = [round(to_metres(int(each)), 2) for each in feet]\n"
+            "pathlib.Path(sys.argv[3]).write_text(json.dumps(metres))\n"
+            "print(json.dumps(metres))\n",
+        },
+    )
+
+
+def depth_reporter(version: str) -> bytes:
+    """Works with either release, and installs the one it is given."""
+    return skill(
+        "depth-reporter",
+        "Reports the depths of wells and lakes from a survey file as a Markdown table.",
+        "Install what it needs once:\n\n"
+        "```bash\npip install --no-index --find-links "
+        f"{WHEELS.format('depth-reporter')} unitlib=={version}\n```\n\n"
+        "Make a table of a survey, one well and depth on each line:\n\n"
+        "```bash\npython3 scripts/depths.py survey.txt --output table.md\n```\n\n"
+        "## Sample input\n\n`survey.txt`:\n\n```text\nnorth 120\nsouth 85\n```",
+        {
+            "requirements.txt": f"unitlib=={version}\n",
+            f"wheels/unitlib-{version}-py3-none-any.whl": ONE if version == "1.0" else TWO,
+            "scripts/depths.py": "import pathlib, sys\nimport unitlib\n"
+            "lines = pathlib.Path(sys.argv[1]).read_text().splitlines()\n"
+            "table = '| well |\\n|---|\\n' + ''.join(f'| {line} |\\n' for line in lines)\n"
+            "pathlib.Path(sys.argv[3]).write_text(table)\nprint(table)\n",
+        },
+    )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def admin(
+    open_admin: Callable[[Stack], AbstractAsyncContextManager["Admin"]],
+) -> AsyncIterator["Admin"]:
+    with private_folder() as data:
+        async with Stack(data) as stack, open_admin(stack) as admin:
+            yield admin
+
+
+async def validated(admin: "Admin", content: bytes) -> UUID:
+    skill_id = await admin.submit(content)
+    await admin.ended(skill_id)
+    return skill_id
+
+
+async def test_a_skill_that_breaks_another_is_refused_until_it_is_mended(admin: "Admin") -> None:
+    skills = {}
+    for number, content in enumerate((counter(), height_converter()), start=1):
+        skill_id = await validated(admin, content)
+        assert (await admin.status(skill_id)).verdict == "passed", await admin.markdown(skill_id)
+        answer = await admin.http.post(f"/api/admin/skills/{skill_id}/approve")
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["runtime_image_version"] == f"v1.{number}"
+        skills[answer.json()["name"]] = skill_id
+
+    clashing = await validated(admin, depth_reporter("2.0"))
+    status = await admin.status(clashing)
+    assert (status.status, status.verdict) == ("rejected", "failed")
+    report = await admin.report(clashing)
+    assert (report.layer1_passed, report.layer2_passed) == (True, False)
+    assert report.runtime_version == "v1.2"
+    assert {each.skill_name: each.passed for each in report.regressions} == {
+        "word-counter": True,
+        "height-converter": False,
+    }
+    assert "'height-converter'" in report.reason
+    assert "cannot import name" in await admin.markdown(clashing)
+    refused = await admin.http.post(f"/api/admin/skills/{clashing}/approve")
+    assert refused.status_code == 400
+    assert refused.json()["code"] == "REGRESSION_FAILED"
+    assert refused.json()["details"]["failed_skills"] == ["height-converter"]
+
+    mended = await validated(admin, depth_reporter("1.0"))
+    assert mended == clashing
+    answer = await admin.http.post(f"/api/admin/skills/{mended}/approve")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["runtime_image_version"] == "v1.3"
+
+
+async def test_rollback_hides_what_came_later_and_rolling_forward_shows_it(
+    admin: "Admin",
+) -> None:
+    back = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.1"})
+    assert back.status_code == 200, back.text
+    assert back.json()["affected_skills"] == ["depth-reporter", "height-converter"]
+
+    async def approved() -> set[str]:
+        listed = (await admin.http.get("/api/admin/skills?status=approved")).json()
+        return {each["name"] for each in listed["skills"]}
+
+    assert await approved() == {"word-counter"}
+    forward = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.3"})
+    assert forward.json()["restored_skills"] == ["depth-reporter", "height-converter"]
+    assert await approved() == {"word-counter", "height-converter", "depth-reporter"}
+    images = (await admin.http.get("/api/admin/images")).json()
+    assert images["current_version"] == "v1.3"
+
+
+async def test_what_was_done_is_in_the_audit_log(admin: "Admin") -> None:
+    log = (await admin.http.get("/api/admin/audit?size=100")).json()
+    actions = [entry["action"] for entry in log["entries"]]
+    assert actions[:2] == ["rolled_back", "rolled_back"]
+    assert actions.count("approved") == 3
+    assert actions.count("uploaded") == 4
+    assert {entry["actor"] for entry in log["entries"]} == {"admin"}
