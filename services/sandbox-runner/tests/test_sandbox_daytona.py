@@ -303,6 +303,21 @@ async def test_a_sweep_takes_snapshots_past_their_time(double: DaytonaDouble, sk
     assert double.snapshots == {}
 
 
+async def test_a_kept_snapshot_outlives_its_time_until_it_is_deleted(
+    double: DaytonaDouble, skills: Path
+) -> None:
+    async with providing(double, snapshot_ttl=timedelta(0)) as provider:
+        async with provider.open(name="one", skills=skills, network="open") as sandbox:
+            await sandbox.snapshot("candidate")
+        for _ in range(2):
+            await provider.keep_snapshot("candidate")
+        assert await provider.sweep() == ["candidate"]
+        async with provider.open(name="two", skills=skills, network="open", base="candidate"):
+            pass
+        await provider.delete_snapshot("candidate")
+    assert double.snapshots == {}
+
+
 # Faults, all together ----------------------------------------------------------------------------
 
 RUNS = 200

@@ -104,6 +104,14 @@ class DaytonaProvider:
             finally:
                 sandbox.end()
 
+    async def keep_snapshot(self, name: str) -> None:
+        opened = self._connected()
+        if await opened.snapshots.is_kept(name):
+            return
+        snapshot = await opened.snapshots.ready(name)
+        async with opened.leases.hold(f"keep-{name}", snapshot=snapshot, blocked=True) as leased:
+            await opened.snapshots.keep(leased, name)
+
     async def delete_snapshot(self, name: str) -> None:
         await self._connected().snapshots.delete(name)
 

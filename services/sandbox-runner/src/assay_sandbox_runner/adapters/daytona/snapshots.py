@@ -20,6 +20,8 @@ from assay_sandbox_runner.ports import SandboxUnavailable
 
 _FAILED: Final = frozenset({"error", "build_failed"})
 _PAGE: Final = 100
+_KEPT: Final = "kept."
+"""Daytona's snapshots bear no mark and cannot be renamed: one to be kept is copied to this name."""
 
 
 class Snapshots:
@@ -76,8 +78,11 @@ class Snapshots:
         Raises:
             SandboxUnavailable: there is none of that name, or it is of no use.
         """
-        full_name = self.full_name(name)
+        full_name = self.full_name(_KEPT + name)
         state = await self._state(full_name)
+        if state is None:
+            full_name = self.full_name(name)
+            state = await self._state(full_name)
         if state is None:
             raise SandboxUnavailable(
                 f"there is no snapshot {name!r}: it was deleted or has expired; validate the "
@@ -89,6 +94,14 @@ class Snapshots:
             )
         await self._until_active(full_name)
         return full_name
+
+    async def is_kept(self, name: str) -> bool:
+        """Whether there is a copy that no sweep removes."""
+        return await self._state(self.full_name(_KEPT + name)) == "active"
+
+    async def keep(self, sandbox: AsyncSandbox, name: str) -> None:
+        """Make that copy, from a sandbox that was just started from the snapshot."""
+        await self.take(sandbox, _KEPT + name)
 
     async def _until_active(self, full_name: str) -> None:
         backoff = Backoff(self._pace, self._pace.snapshot_patience)
@@ -111,7 +124,8 @@ class Snapshots:
         return str(found.state.value)
 
     async def delete(self, name: str) -> None:
-        await self._delete(self.full_name(name))
+        for each in (name, _KEPT + name):
+            await self._delete(self.full_name(each))
 
     async def _delete(self, full_name: str) -> None:
         backoff = Backoff(self._pace, self._pace.request_patience)
@@ -151,7 +165,9 @@ class Snapshots:
             past += [
                 each.name
                 for each in found.items
-                if each.name.startswith(self._prefix) and each.created_at <= latest
+                if each.name.startswith(self._prefix)
+                and not each.name.startswith(self._prefix + _KEPT)
+                and each.created_at <= latest
             ]
             page, pages = page + 1, int(found.total_pages)
         return past
