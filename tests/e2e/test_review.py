@@ -155,7 +155,11 @@ async def test_a_skill_that_breaks_another_is_refused_until_it_is_mended(admin: 
         "word-counter": True,
         "height-converter": False,
     }
-    assert "'height-converter'" in report.reason
+    (change,) = report.regressions[0].explained_by
+    assert (change.package, change.old_version, change.new_version) == ("unitlib", "1.0", "2.0")
+    assert change.used_by == ("height-converter", "depth-reporter")
+    assert change.suggested_constraint == "unitlib==1.0"
+    assert "'height-converter' (t1, t2, t3, unitlib 1.0 → 2.0)" in report.reason
     assert "cannot import name" in await admin.markdown(clashing)
     refused = await admin.http.post(f"/api/admin/skills/{clashing}/approve")
     assert refused.status_code == 400

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
+    Ecosystem,
     ModelUse,
     NetworkCall,
     Package,
@@ -38,6 +39,20 @@ class RunReport(Model):
     failure: str | None = None
 
 
+class DependencyChange(Model):
+    """A package that the online run left at another version than it found."""
+
+    ecosystem: Ecosystem
+    package: str
+    old_version: str
+    new_version: str | None
+    """None when it is gone."""
+    used_by: tuple[str, ...]
+    """Approved skills, and the one under test, that declare it."""
+    suggested_constraint: str
+    """A requirement that keeps the version the approved skills were tested with."""
+
+
 class RegressionTask(Model):
     """One stored task of an approved skill, carried out on the candidate."""
 
@@ -56,6 +71,8 @@ class RegressionReport(Model):
     skill_name: str
     passed: bool
     tasks: tuple[RegressionTask, ...]
+    explained_by: tuple[DependencyChange, ...] = ()
+    """For one that failed: changes of packages that it declares."""
 
 
 class Prose(Model):

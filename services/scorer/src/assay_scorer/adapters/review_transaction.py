@@ -164,6 +164,7 @@ def audit_row(
 
 
 def _approved(row: Row[tuple[object, ...]]) -> ApprovedSkill:
+    manifest = SkillManifest.model_validate(row.manifest)
     return ApprovedSkill.model_validate(
         {
             "skill_id": row.id,
@@ -171,6 +172,7 @@ def _approved(row: Row[tuple[object, ...]]) -> ApprovedSkill:
             "bundle": row.bundle,
             "tasks": row.tasks,
             "grades": {grade["task_id"]: grade["grade"] for grade in row.grades or ()},
-            "time_limit_s": time_limit(SkillManifest.model_validate(row.manifest)).total_seconds(),
+            "dependencies": manifest.dependencies,
+            "time_limit_s": time_limit(manifest).total_seconds(),
         }
     )

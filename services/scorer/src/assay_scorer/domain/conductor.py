@@ -233,14 +233,20 @@ def _regression_graded(
         tested = len(after.regressions)
         reason = f"{_reached(after.scores)} All {tested} approved skills still work on it."
         return _conclude(after, "passed", reason, now)
-    named = "; ".join(
-        f"'{each.skill.name}' ({', '.join(each.failed_tasks)})" for each in after.broken
-    )
+    named = "; ".join(_named(after, each) for each in after.broken)
     reason = (
         f"{_reached(after.scores)} But in the environment it leaves, approved skills no longer "
         f"complete their tasks: {named}."
     )
     return _conclude(after, "failed", reason, now)
+
+
+def _named(validation: Validation, broken: Regression) -> str:
+    changes = (
+        f", {change.package} {change.old_version} → {change.new_version or 'gone'}"
+        for change in validation.explained_by(broken)
+    )
+    return f"'{broken.skill.name}' ({', '.join(broken.failed_tasks)}{''.join(changes)})"
 
 
 def _with_regression(validation: Validation, piece: Piece, update: dict[str, object]) -> Validation:

@@ -5,7 +5,7 @@ from uuid import UUID
 from assay_contracts.base import Model
 from assay_contracts.grades import RunGraded
 from assay_contracts.runs import ModelUse, MountedSkill, RunFinished
-from assay_contracts.skills import BundleRef
+from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import Task, TaskId
 
 COMPLETED_GRADE = 4
@@ -25,6 +25,8 @@ class ApprovedSkill(Model):
     tasks: tuple[Task, ...]
     grades: dict[TaskId, int]
     """Of each task in the offline run of the validation it was approved by."""
+    dependencies: Dependencies = Dependencies()
+    """As it declares them."""
     time_limit_s: float
 
 

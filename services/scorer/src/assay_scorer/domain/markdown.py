@@ -120,11 +120,22 @@ def _layer2(report: Report) -> str:
         for task in each.tasks
         if not task.completed
     )
+    causes = "\n".join(line for each in report.regressions for line in _explained(each))
     return (
         f"## Approved skills on this environment\n\nBuilt on {report.runtime_version}.\n\n"
         f"| skill | result | grades (before) |\n|---|---|---|\n{rows}"
-        + (f"\n\n{failed}" if failed else "")
+        + "".join(f"\n\n{part}" for part in (failed, causes) if part)
     )
+
+
+def _explained(regression: RegressionReport) -> Iterable[str]:
+    for change in regression.explained_by:
+        yield (
+            f"- **{quoted(regression.skill_name)}** declares {quoted(change.package)}, which went "
+            f"from {quoted(change.old_version)} to {quoted(change.new_version or 'nothing')}; used "
+            f"by {quoted(', '.join(change.used_by))}. "
+            f"Suggested: {quoted(change.suggested_constraint)}"
+        )
 
 
 def _regression_row(regression: RegressionReport) -> str:

@@ -122,6 +122,7 @@ def _regressions(validation: Validation) -> Iterable[RegressionReport]:
                     )
                     for grade in each.graded.grades
                 ),
+                explained_by=validation.explained_by(each),
             )
 
 

@@ -6,12 +6,13 @@ from uuid import UUID
 
 from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
-from assay_contracts.reports import Prose
+from assay_contracts.reports import DependencyChange, Prose
 from assay_contracts.runs import ModelUse, RunFinished
 from assay_contracts.skills import BundleRef, Finding, SkillManifest, SkillStatus, ValidationStage
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
 from assay_scorer.domain import scoring
+from assay_scorer.domain.dependencies import explanations
 from assay_scorer.domain.environment import Environment, Regression, summed
 
 SIMPLE_FILES = 5
@@ -171,6 +172,20 @@ class Validation(Model):
     def broken(self) -> tuple[Regression, ...]:
         """The approved skills that no longer work on the candidate."""
         return tuple(each for each in self.regressions if each.failed_tasks)
+
+    def explained_by(self, regression: Regression) -> tuple[DependencyChange, ...]:
+        """The changes of packages that explain why an approved skill no longer works."""
+        if self.online is None or not regression.failed_tasks:
+            return ()
+        return explanations(
+            regression.skill.dependencies,
+            self.online.packages_before,
+            self.online.packages_after,
+            (
+                *((each.name, each.dependencies) for each in self.environment.approved),
+                (self.skill_name, self.manifest.dependencies),
+            ),
+        )
 
     @property
     def stage(self) -> ValidationStage:
