@@ -48,6 +48,7 @@ async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(documen
         "get_skill",
         "delete_skill",
         "get_validation_status",
+        "list_validations",
         "follow_validation",
         "get_report",
         "approve_skill",

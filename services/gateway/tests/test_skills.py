@@ -112,3 +112,16 @@ async def test_answers_are_neither_sniffed_nor_kept(
     assert listed.headers["Cache-Control"] == "no-store"
     assert alive.headers["X-Content-Type-Options"] == "nosniff"
     assert "Cache-Control" not in alive.headers
+
+
+async def test_the_history_is_asked_for_page_by_page(
+    client: httpx.AsyncClient, records: Records
+) -> None:
+    detail = sample_detail(uuid4())
+    records.details[detail.skill_id] = detail
+    path = f"/api/admin/skills/{detail.skill_id}/validations"
+    answer = await client.get(path, params={"page": 2, "size": 7})
+    assert answer.status_code == 200
+    assert answer.json() == {"validations": [], "total": 0, "page": 2, "size": 7}
+    unknown = await client.get(f"/api/admin/skills/{uuid4()}/validations")
+    assert unknown.status_code == 404

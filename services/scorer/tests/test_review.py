@@ -24,7 +24,13 @@ from assay_contracts.review import (
     SkillDeleted,
     SkillRejected,
 )
-from assay_contracts.rpc import GetSkill, GetStatus, ProblemError, RegisterReply
+from assay_contracts.rpc import (
+    GetSkill,
+    GetStatus,
+    ListValidations,
+    ProblemError,
+    RegisterReply,
+)
 from assay_contracts.runtime import (
     ListVersions,
     RollbackRuntime,
@@ -36,6 +42,7 @@ from assay_scorer.adapters.migrate import alembic_config, migrate
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
+from assay_scorer.recompute import recompute
 from assay_scorer.review import ReadAudit, Review
 from assay_scorer.runtime import ASK_AGAIN_AFTER, KeepVersions, Runtime
 from assay_scorer.service import Answer, Conduct, Register, TakeResult
@@ -457,3 +464,45 @@ async def test_work_under_way_is_found_again_after_the_migration(database_url: s
         "lane": "solo",
         "failures": 1,
     }
+
+
+async def test_the_history_of_a_skill_tells_every_validation_with_its_scores(
+    review: Review, conduct: Conduct, validated: Validated
+) -> None:
+    skill = await validated("alpha")
+    again = await review.revalidate(RevalidateSkill(skill_id=skill.skill_id, actor="ann"))
+    await conduct.start_queued()
+    await run_to_the_end(conduct, again.validation_id, alpha=3)
+    answer = Answer(records=conduct.records)
+    history = await answer.validations(ListValidations(skill_id=skill.skill_id))
+    assert [(v.validation_id, v.kind, v.verdict) for v in history.validations] == [
+        (again.validation_id, "revalidation", "passed"),
+        (skill.validation_id, "initial", "passed"),
+    ]
+    overall = [v.scores.overall for v in history.validations if v.scores]
+    assert overall == [75.0, 100.0]
+    assert await code_of(answer.validations(ListValidations(skill_id=uuid4()))) == "SKILL_NOT_FOUND"
+
+
+async def test_every_stored_score_can_be_computed_again(
+    engine: AsyncEngine, review: Review, conduct: Conduct, validated: Validated
+) -> None:
+    skill = await validated("alpha")
+    cancelled = await review.revalidate(RevalidateSkill(skill_id=skill.skill_id, actor="ann"))
+    await conduct.start_queued()
+    await review.cancel(CancelValidation(skill_id=skill.skill_id, actor="ann"))
+    assert await recompute(engine) == (2, [])
+    async with engine.begin() as connection:
+        await connection.execute(
+            text(
+                "update validations set document ="
+                " jsonb_set(document, '{scores,overall}', '12.5') where id = :id"
+            ),
+            {"id": skill.validation_id},
+        )
+    compared, (line,) = await recompute(engine)
+    assert compared == 2
+    assert str(skill.validation_id) in line
+    assert "12.5" in line
+    assert "100.0" in line
+    assert str(cancelled.validation_id) not in line

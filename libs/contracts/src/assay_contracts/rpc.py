@@ -13,7 +13,13 @@ from assay_contracts.skills import (
     SkillStatus,
     ValidationStage,
 )
-from assay_contracts.validations import ProgressStep, ReportRef, Scores, Verdict
+from assay_contracts.validations import (
+    ProgressStep,
+    ReportRef,
+    Scores,
+    ValidationKind,
+    Verdict,
+)
 
 ProblemCode = Literal[
     "UNAUTHORIZED",
@@ -235,3 +241,39 @@ class GetReport(Rpc[ReportView]):
     REPLY = ReportView
 
     skill_id: UUID
+
+
+class ValidationSummary(Model):
+    """One validation of a skill, as it ended or as far as it is."""
+
+    validation_id: UUID
+    revision: int
+    kind: ValidationKind
+    validation_stage: ValidationStage
+    verdict: Verdict | None
+    reason: str | None
+    scores: Scores | None
+    layer1_passed: bool | None
+    layer2_passed: bool | None
+    queued_at: AwareDatetime
+    started_at: AwareDatetime | None
+    completed_at: AwareDatetime | None
+
+
+class ValidationHistory(Model):
+    validations: tuple[ValidationSummary, ...]
+    """Newest first."""
+    total: int
+    page: int
+    size: int
+
+
+class ListValidations(Rpc[ValidationHistory]):
+    """Refused with `SKILL_NOT_FOUND`."""
+
+    SUBJECT: ClassVar[str] = "records.list-validations"
+    REPLY = ValidationHistory
+
+    skill_id: UUID
+    page: int = Field(default=1, ge=1)
+    size: int = Field(default=20, ge=1, le=100)

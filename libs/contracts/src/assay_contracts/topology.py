@@ -24,6 +24,7 @@ from assay_contracts.rpc import (
     GetStatus,
     IngestSubmit,
     ListSkills,
+    ListValidations,
     RegisterSkill,
 )
 from assay_contracts.runs import RunFinished, RunRequested
@@ -175,6 +176,7 @@ _QUESTIONS: Final[tuple[type[Message], ...]] = (
     GetSkill,
     GetStatus,
     GetReport,
+    ListValidations,
     ApproveSkill,
     RejectSkill,
     DeleteSkill,

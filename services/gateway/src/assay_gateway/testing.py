@@ -31,6 +31,7 @@ from assay_contracts.rpc import (
     GetStatus,
     IngestSubmit,
     ListSkills,
+    ListValidations,
     Problem,
     ProblemError,
     ReportView,
@@ -38,6 +39,7 @@ from assay_contracts.rpc import (
     SkillPage,
     SkillStatusView,
     SubmitReply,
+    ValidationHistory,
 )
 from assay_contracts.runtime import (
     ListVersions,
@@ -148,6 +150,7 @@ class Records(_Service):
         self.bus.on_question(GetSkill, self._detail)
         self.bus.on_question(GetStatus, self._status)
         self.bus.on_question(GetReport, self._report)
+        self.bus.on_question(ListValidations, self._validations)
         self.bus.on_question(ApproveSkill, self._approve)
         self.bus.on_question(RejectSkill, self._reject)
         self.bus.on_question(DeleteSkill, self._delete)
@@ -193,6 +196,11 @@ class Records(_Service):
             validation_id=uuid4(),
             report=_known(self.reports, question.skill_id),
         )
+
+    async def _validations(self, question: ListValidations) -> ValidationHistory:
+        self._heard(question)
+        _known(self.details, question.skill_id)
+        return ValidationHistory(validations=(), total=0, page=question.page, size=question.size)
 
     async def _approve(self, question: ApproveSkill) -> ApproveReply:
         self._heard(question)

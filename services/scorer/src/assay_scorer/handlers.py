@@ -8,7 +8,14 @@ from assay_contracts.review import (
     RejectSkill,
     RevalidateSkill,
 )
-from assay_contracts.rpc import GetReport, GetSkill, GetStatus, ListSkills, RegisterSkill
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    ListSkills,
+    ListValidations,
+    RegisterSkill,
+)
 from assay_contracts.runtime import ListVersions, RollbackRuntime
 from assay_contracts.topology import RECORDED
 from assay_contracts.validations import KeepFinished, ValidationProgressed
@@ -40,6 +47,7 @@ def register(
     bus.on_question(GetSkill, answer.skill)
     bus.on_question(GetStatus, answer.status)
     bus.on_question(GetReport, answer.report)
+    bus.on_question(ListValidations, answer.validations)
     bus.on_question(ApproveSkill, review.approve)
     bus.on_question(RejectSkill, review.reject)
     bus.on_question(DeleteSkill, review.delete)

@@ -10,11 +10,13 @@ from assay_contracts.base import Message
 from assay_contracts.review import AuditAction, AuditPage, ListAudit
 from assay_contracts.rpc import (
     ListSkills,
+    ListValidations,
     RegisterReply,
     RegisterSkill,
     SkillDetail,
     SkillPage,
     SkillStatusView,
+    ValidationHistory,
 )
 from assay_contracts.skills import SkillStatus
 from assay_contracts.validations import ReportRef
@@ -108,6 +110,10 @@ class Records(Protocol):
 
     async def report(self, skill_id: UUID) -> tuple[UUID, ReportRef] | None:
         """The newest ended validation of a skill and where its report lies."""
+        ...
+
+    async def validations(self, query: ListValidations) -> ValidationHistory:
+        """The validations of a skill, newest first; none for one that is unknown."""
         ...
 
     async def versions(self) -> Sequence[Version]:

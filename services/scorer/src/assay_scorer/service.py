@@ -11,6 +11,7 @@ from assay_contracts.rpc import (
     GetSkill,
     GetStatus,
     ListSkills,
+    ListValidations,
     Problem,
     ProblemDetails,
     ProblemError,
@@ -20,6 +21,7 @@ from assay_contracts.rpc import (
     SkillDetail,
     SkillPage,
     SkillStatusView,
+    ValidationHistory,
 )
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
 from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
@@ -179,6 +181,13 @@ class Answer:
         if status is None:
             raise not_found(query.skill_id)
         return status
+
+    async def validations(self, query: ListValidations) -> ValidationHistory:
+        """Raises ProblemError SKILL_NOT_FOUND."""
+        history = await self.records.validations(query)
+        if not history.total:
+            raise not_found(query.skill_id)
+        return history
 
     async def report(self, query: GetReport) -> ReportView:
         """Raises ProblemError SKILL_NOT_FOUND or VALIDATION_NOT_COMPLETED."""

@@ -5,7 +5,15 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from assay_contracts.rpc import GetSkill, GetStatus, ListSkills, SkillPage, SkillStatusView
+from assay_contracts.rpc import (
+    GetSkill,
+    GetStatus,
+    ListSkills,
+    ListValidations,
+    SkillPage,
+    SkillStatusView,
+    ValidationHistory,
+)
 from assay_contracts.skills import SkillStatus, ValidationStage
 from assay_gateway.answers import SkillDetailAnswer, UploadAnswer
 from assay_gateway.auth import Authenticate
@@ -66,5 +74,14 @@ def skill_routes(*, authenticate: Authenticate, submit: SubmitUpload, read: Read
     async def get_validation_status(skill_id: UUID) -> SkillStatusView:
         """Show how far the skill's newest validation has come."""
         return await read(GetStatus(skill_id=skill_id))
+
+    @router.get("/{skill_id}/validations", responses=responses("SKILL_NOT_FOUND"))
+    async def list_validations(
+        skill_id: UUID,
+        page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+        size: Annotated[int, Query(ge=1, le=100)] = 20,
+    ) -> ValidationHistory:
+        """List the skill's validations with their scores, newest first."""
+        return await read(ListValidations(skill_id=skill_id, page=page, size=size))
 
     return router

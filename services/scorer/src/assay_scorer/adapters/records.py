@@ -14,12 +14,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from assay_contracts.review import AuditEntry, AuditPage, ListAudit
 from assay_contracts.rpc import (
     ListSkills,
+    ListValidations,
     RegisterReply,
     RegisterSkill,
     SkillDetail,
     SkillPage,
     SkillStatusView,
     SkillSummary,
+    ValidationHistory,
+    ValidationSummary,
 )
 from assay_contracts.validations import ReportRef
 from assay_scorer.adapters.registering import register
@@ -171,6 +174,40 @@ class PostgresRecords:
             return None
         validation = Validation.model_validate(document)
         return validation.validation_id, report_ref(validation)
+
+    async def validations(self, query: ListValidations) -> ValidationHistory:
+        mine = ValidationRow.skill_id == query.skill_id
+        page = (
+            select(
+                ValidationRow.id.label("validation_id"),
+                ValidationRow.revision,
+                ValidationRow.kind,
+                ValidationRow.stage.label("validation_stage"),
+                ValidationRow.verdict,
+                ValidationRow.document["reason"].astext.label("reason"),
+                ValidationRow.document["scores"].label("scores"),
+                ValidationRow.layer1_passed,
+                ValidationRow.layer2_passed,
+                ValidationRow.queued_at,
+                ValidationRow.started_at,
+                ValidationRow.completed_at,
+            )
+            .where(mine)
+            .order_by(ValidationRow.queued_at.desc())
+            .offset((query.page - 1) * query.size)
+            .limit(query.size)
+        )
+        async with answering(), self._engine.connect() as connection:
+            total = await connection.scalar(select(func.count()).where(mine))
+            rows = (await connection.execute(page)).all()
+        return ValidationHistory(
+            validations=tuple(
+                ValidationSummary.model_validate(row, from_attributes=True) for row in rows
+            ),
+            total=total or 0,
+            page=query.page,
+            size=query.size,
+        )
 
     async def versions(self) -> Sequence[Version]:
         statement = select(*VersionRow.__table__.c).order_by(VersionRow.number.desc())
