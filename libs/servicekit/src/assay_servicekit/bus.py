@@ -264,8 +264,10 @@ class Bus:
                 f"The bus is not set up for {self.service}. Start the scorer, which does that."
             ) from error
         await self._broker.start()
-        # Until the server has answered, it may not know yet what this service listens to.
-        await self._connection().flush(int(PUBLISH_TIMEOUT_S))
+        # Until the server has answered, it may not know yet what this service listens to. Twice,
+        # because the client's first ping overtakes what it has not yet written out.
+        for _ in range(2):
+            await self._connection().flush(int(PUBLISH_TIMEOUT_S))
 
     async def check(self) -> None:
         """Ask the bus for proof of life and of what this service needs on it.

@@ -179,7 +179,7 @@ class CarryOutRun:
                 ),
                 tokens=tokens_for_task(request.token_budget, total),
                 # On a snapshot, what an earlier run installed may satisfy checks on its own.
-                from_scratch=request.base is None,
+                look_beforehand=request.kind == "online",
                 sandbox=sandbox,
                 skills=skills,
                 crew=crew,
@@ -202,7 +202,7 @@ class CarryOutRun:
         key: str,
         seconds: float,
         tokens: int | None,
-        from_scratch: bool,
+        look_beforehand: bool,
         sandbox: Sandbox,
         skills: MountedSkills,
         crew: Crew,
@@ -222,7 +222,7 @@ class CarryOutRun:
                 tokens=tokens,
             ),
             # In a folder of its own, so that it need not keep the agent waiting.
-            self._checked_before(task, sandbox, stopwatch, wanted=from_scratch),
+            self._checked_before(task, sandbox, stopwatch, wanted=look_beforehand),
         )
         made = files_made(given, await _files_in(sandbox, folder))
         trace = Trace(
