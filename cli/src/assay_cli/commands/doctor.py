@@ -199,14 +199,12 @@ def _memory_limits() -> Finding:
 
 
 def _online_sandboxes() -> Finding:
-    if shutil.which("pasta"):
-        return Finding("online sandboxes", "ok", "pasta can keep them from this machine's loopback")
     return Finding(
         "online sandboxes",
         "note",
-        "no pasta: they see this machine's loopback, where the bus asks for passwords and the"
-        " database is on a private socket",
-        "Keep other services off the loopback, or install passt.",
+        "they share this machine's network and see its loopback, where the bus asks for passwords"
+        " and the database is on a private socket",
+        "Keep other services off the loopback.",
     )
 
 
