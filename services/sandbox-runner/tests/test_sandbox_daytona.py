@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_contracts.runs import NetworkMode
+from assay_contracts.runs import NetworkMode, RunFinished
+from assay_contracts.tasks import FileCheck
 from assay_sandbox_runner.adapters.daytona import Pace
 from assay_sandbox_runner.adapters.daytona.calls import Asked, calls_of, parse_log
 from assay_sandbox_runner.adapters.daytona.double.testing import (
@@ -29,6 +30,7 @@ from assay_sandbox_runner.adapters.daytona.provider import DaytonaProvider
 from assay_sandbox_runner.adapters.validation_backends import ValidationBackends
 from assay_sandbox_runner.conformance import LIMITS, Kit, python
 from assay_sandbox_runner.ports import NotOffline, SandboxUnavailable
+from assay_sandbox_runner.testing import Runner, a_run, a_task
 
 
 @asynccontextmanager
@@ -488,3 +490,31 @@ async def test_both_backends_of_a_skill_are_had_kept_and_destroyed(
     await backends.destroy_validation_backends("greeter")
     await backends.destroy_validation_backends("greeter")
     assert double.sandboxes == {}
+
+
+# As a whole --------------------------------------------------------------------------------------
+
+
+async def test_the_same_run_ends_alike_here_and_at_daytona(
+    daytona: Kit, bubblewrap: Kit, tmp_path: Path
+) -> None:
+    ended = []
+    for kit in (daytona, bubblewrap):
+        runner = Runner(kit.provider, tmp_path / kit.provider.kind)
+        skill = runner.store.add_skill()
+        tasks = (a_task("t1", FileCheck(path="report.txt")), a_task("t2"))
+        online = await runner.use_case()(a_run("online", skill, tasks=tasks, capture="candidate"))
+        offline = await runner.use_case()(a_run("offline", skill, tasks=tasks, base="candidate"))
+        for finished in (online, offline):
+            assert isinstance(finished, RunFinished)
+            assert finished.failure is None
+            assert finished.sandbox is not None
+            assert finished.sandbox.kind == kit.provider.kind
+            ended.append(
+                [
+                    (o.skills_used, o.checks, o.files_made, o.commands, o.answer)
+                    for o in finished.outcomes
+                ]
+                + [finished.network_calls]
+            )
+    assert ended[:2] == ended[2:]
