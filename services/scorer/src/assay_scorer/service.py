@@ -144,7 +144,8 @@ class Register:
     async def __call__(self, upload: RegisterSkill) -> RegisterReply:
         """Raises ProblemError when the name is in use, Unavailable when the database is down."""
         reply = await self.conduct.records.register(upload, self.conduct.clock())
-        self.conduct.announcer.wake()
+        # The outbox is not woken: `skill.uploaded` goes out within a second, and nobody waits for
+        # it, while somebody waits for this answer.
         self.start_soon()
         return reply
 
