@@ -6,6 +6,7 @@ messages stay in memory; tasks run in real sandboxes.
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -176,6 +177,9 @@ class Platform:
 def _timeless(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _timeless(part) for key, part in value.items() if key not in TIMES}
+    if isinstance(value, str):
+        # An action tells at its end how long it took.
+        return re.sub(r", \d+\.\d s$", "", value)
     return [_timeless(part) for part in value] if isinstance(value, list) else value
 
 
