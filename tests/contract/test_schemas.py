@@ -7,11 +7,11 @@ import pytest
 
 from assay_contracts.base import Message
 from assay_contracts.schemas import schemas
-from assay_contracts.skills import SkillUploaded
 from assay_contracts.topology import (
     CONSUMERS,
     FACTS,
     GRANTS,
+    PUBLIC_FACTS,
     RECORDED,
     STREAMS,
     WORK_MESSAGES,
@@ -22,9 +22,7 @@ from assay_contracts.validations import ValidationCompleted
 
 SCHEMAS = Path(__file__).parents[2] / "libs/contracts/schemas"
 PAYLOADS = Path(__file__).parent / "payloads"
-PUBLIC: dict[str, type[Message]] = {
-    message.SUBJECT: message for message in (SkillUploaded, ValidationCompleted)
-}
+PUBLIC: dict[str, type[Message]] = {message.SUBJECT: message for message in PUBLIC_FACTS}
 
 
 def test_the_published_schemas_are_current() -> None:
@@ -36,6 +34,10 @@ def test_the_published_schemas_are_current() -> None:
 def test_what_was_said_in_the_past_is_still_understood(path: Path) -> None:
     message = PUBLIC[path.stem].model_validate_json(path.read_text())
     assert holds(json.loads(message.model_dump_json()), json.loads(path.read_text()))
+
+
+def test_there_is_something_said_in_the_past_for_every_public_fact() -> None:
+    assert {path.stem for path in PAYLOADS.glob("*.json")} == set(PUBLIC)
 
 
 def holds(now: object, then: object) -> bool:

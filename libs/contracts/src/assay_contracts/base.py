@@ -6,8 +6,9 @@ from uuid import UUID, uuid4
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-Lane = Literal["shared", "solo"]
-"""`shared`: beside other work. `solo`: one at a time, so that a death has one suspect."""
+Lane = Literal["shared", "background", "solo"]
+"""`shared`: beside other work. `background`: so too, in places of its own, so that it never keeps
+`shared` work waiting. `solo`: one at a time, so that a death has one suspect."""
 
 FailureCategory = Literal[
     "sandbox", "model", "bus", "timeout", "worker_died", "handed_over", "internal", "budget"
@@ -28,11 +29,25 @@ class Failure(Model):
     reason: str = Field(max_length=2000)
     tokens: int = Field(default=0, ge=0)
     """What models had cost by then: it counts against the validation's budget."""
+    while_installing: bool = False
+    """It happened while packages were being installed."""
 
     @classmethod
-    def of(cls, category: FailureCategory, reason: str, *, tokens: int = 0) -> Self:
+    def of(
+        cls,
+        category: FailureCategory,
+        reason: str,
+        *,
+        tokens: int = 0,
+        while_installing: bool = False,
+    ) -> Self:
         """Build a failure, shortening a reason that is too long to send."""
-        return cls(category=category, reason=reason[:2000], tokens=tokens)
+        return cls(
+            category=category,
+            reason=reason[:2000],
+            tokens=tokens,
+            while_installing=while_installing,
+        )
 
 
 class Message(Model):
@@ -84,7 +99,12 @@ class Work(Step):
     """Tokens, read and written together, that models may use for this; none means no bound."""
 
     def subject(self) -> str:
-        return self.SUBJECT if self.lane == "shared" else f"{self.SUBJECT}.solo"
+        return self.subject_in(self.lane)
+
+    @classmethod
+    def subject_in(cls, lane: Lane) -> str:
+        """Where work of this kind is asked for in that lane."""
+        return cls.SUBJECT if lane == "shared" else f"{cls.SUBJECT}.{lane}"
 
     def failed(self, failure: Failure) -> Result:
         """The result that says this step failed for a reason of ours."""

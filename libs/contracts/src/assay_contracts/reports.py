@@ -1,6 +1,6 @@
 """The report: numbers from code, prose from the report writer."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
@@ -20,6 +20,11 @@ from assay_contracts.runs import (
 from assay_contracts.skills import Dependencies, Finding, Sha256, ValidationStage
 from assay_contracts.tasks import Task, TaskId
 from assay_contracts.validations import Scores, ValidationKind, Verdict
+
+DependencyMode = Literal["lenient", "strict"]
+"""What comes of a package that is neither declared nor needed by one that is: `lenient` warns of
+it, `strict` fails the validation."""
+PackageOrigin = Literal["declared", "pulled_in", "undeclared"]
 
 
 class RunReport(Model):
@@ -51,6 +56,80 @@ class DependencyChange(Model):
     """Approved skills, and the one under test, that declare it."""
     suggested_constraint: str
     """A requirement that keeps the version the approved skills were tested with."""
+
+
+class InstalledPackage(Model):
+    """A package that came while the tasks were done, or came at another version."""
+
+    ecosystem: Ecosystem
+    package: str
+    version: str
+    version_before: str | None
+    """None when it was not there."""
+    origin: PackageOrigin
+    """`pulled_in`: a declared package needs it, or something that one needs."""
+    needed_by: tuple[str, ...] = ()
+    """Packages, on the way from the declared ones, whose metadata says that they need it."""
+
+
+class UnmetDependency(Model):
+    """A declared package that was not there after the tasks, or at no version that will do."""
+
+    ecosystem: Ecosystem
+    requirement: str
+    """As the skill writes it."""
+    installed_version: str | None
+
+
+class ConstraintAsked(Model):
+    by: str
+    """A skill, or a package and its version."""
+    constraint: str
+    """In the notation of pip or npm; `any` where all versions will do."""
+
+
+class DependencyConflict(Model):
+    """A package over which the skill under test and approved skills cannot agree."""
+
+    ecosystem: Ecosystem
+    package: str
+    version_before: str | None
+    version_after: str | None
+    """Before the tasks of the online run and after; None where it was not there."""
+    asked: tuple[ConstraintAsked, ...]
+    skills: tuple[str, ...]
+    """Every skill that needs the package, the one under test included."""
+    resolved_version: str | None
+    """A version, of those that are known, that all of them allow."""
+    suggested_constraint: str
+    """What the skill under test could ask for that the others can live with."""
+
+
+class MendingReport(Model):
+    """The attempt to make an environment in which all skills work, with other versions."""
+
+    installed: tuple[Package, ...]
+    """Installed instead of what broke skills."""
+    broken: tuple[str, ...]
+    """The skills that were broken, each with its tasks and the packages that changed."""
+    retested: tuple[str, ...]
+    """Skills whose tasks were done and graded once more."""
+    succeeded: bool
+    """Then the mended environment is the one that an approval makes a runtime version."""
+    detail: str = ""
+    """Why it did not help."""
+
+
+class DependencyReport(Model):
+    """What was declared against what was installed, before the tasks and after."""
+
+    mode: DependencyMode
+    installed: tuple[InstalledPackage, ...] = ()
+    removed: tuple[Package, ...] = ()
+    unmet: tuple[UnmetDependency, ...] = ()
+    conflicts: tuple[DependencyConflict, ...] = ()
+    mending: MendingReport | None = None
+    """None when nothing was tried."""
 
 
 class RegressionTask(Model):
@@ -102,6 +181,8 @@ class Report(Model):
     layer2_passed: bool | None
     findings: tuple[Finding, ...]
     dependencies: Dependencies
+    dependency_report: DependencyReport | None = None
+    """None when there was no run."""
     tasks: tuple[Task, ...]
     runs: tuple[RunReport, ...]
     runtime_version: str = "v1.0"

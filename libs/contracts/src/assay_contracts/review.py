@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from assay_contracts.base import Message, Model
-from assay_contracts.rpc import Rpc
+from assay_contracts.rpc import Repeatable, Rpc
 from assay_contracts.skills import Sha256, SkillStatus
 
 MAX_REASON: Final = 2000
@@ -20,10 +20,12 @@ AuditAction = Literal[
     "cancelled",
     "rolled_back",
     "snapshot_lost",
+    "full_test_started",
+    "full_test_cancelled",
 ]
 
 
-class SkillAction(Message):
+class SkillAction(Repeatable):
     """Something an admin wants done with one skill."""
 
     skill_id: UUID

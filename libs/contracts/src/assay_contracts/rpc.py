@@ -1,9 +1,10 @@
 """Questions that one service asks another and waits for, and the shape of every refusal."""
 
+from hashlib import sha256
 from typing import ClassVar, Final, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict, Field, computed_field
 
 from assay_contracts.base import Message, Model
 from assay_contracts.skills import (
@@ -12,8 +13,10 @@ from assay_contracts.skills import (
     SkillManifest,
     SkillStatus,
     ValidationStage,
+    messages_of,
 )
 from assay_contracts.validations import (
+    FullTestSkill,
     ProgressStep,
     ReportRef,
     Scores,
@@ -28,8 +31,10 @@ ProblemCode = Literal[
     "METHOD_NOT_ALLOWED",
     "SKILL_NOT_FOUND",
     "IMAGE_NOT_FOUND",
+    "FULL_TEST_NOT_FOUND",
     "SKILL_ALREADY_EXISTS",
     "VALIDATION_IN_PROGRESS",
+    "REQUEST_IN_PROGRESS",
     "INVALID_SKILL_FORMAT",
     "INVALID_ZIP",
     "INVALID_REQUEST",
@@ -38,6 +43,7 @@ ProblemCode = Literal[
     "REGRESSION_FAILED",
     "FILE_TOO_LARGE",
     "VALIDATION_TIMEOUT",
+    "RATE_LIMITED",
     "DEPENDENCY_INSTALL_FAILED",
     "VALIDATION_ERROR",
     "SERVICE_UNAVAILABLE",
@@ -49,6 +55,7 @@ class ProblemDetails(Model):
 
     findings: tuple[Finding, ...] = ()
     skill_id: UUID | None = None
+    full_test_id: UUID | None = None
     same_as_revision: int | None = None
     """The revision of that skill whose content is the uploaded one, byte for byte."""
     retry_after_s: int | None = None
@@ -96,11 +103,42 @@ class Rpc(Message, Generic[R_co]):
     REPLY: ClassVar[type[Model]]
 
 
+class Repeatable(Message):
+    """A question with an effect. Asked again with the same key, it has the first answer again."""
+
+    idempotency_key: str | None = Field(default=None, max_length=64)
+    """Unlike for any two callers."""
+
+    def fingerprint(self) -> str:
+        """Equal for what is the same request."""
+        asked = self.model_dump_json(
+            exclude={"message_id", "occurred_at", "schema_version", "idempotency_key"}
+        )
+        return sha256(f"{self.SUBJECT} {asked}".encode()).hexdigest()
+
+
+class Pong(Model):
+    """Somebody answers, and has what they need to."""
+
+
+class PingRecords(Rpc[Pong]):
+    """Refused with `SERVICE_UNAVAILABLE` while the database is away."""
+
+    SUBJECT: ClassVar[str] = "records.ping"
+    REPLY = Pong
+
+
+class PingIngest(Rpc[Pong]):
+    SUBJECT: ClassVar[str] = "ingest.ping"
+    REPLY = Pong
+
+
 class SubmitReply(Model):
     skill_id: UUID
     name: str
     status: SkillStatus
-    validation_id: UUID
+    validation_id: UUID | None
+    """None: none was to be started."""
     findings: tuple[Finding, ...] = ()
     revision: int = Field(default=1, ge=1)
     same_as_revision: int | None = None
@@ -110,7 +148,7 @@ SMALL_UPLOAD_BYTES: Final = 128 * 1024
 """Up to this size an upload is no burden to a message, which holds 1 MB."""
 
 
-class IngestSubmit(Rpc[SubmitReply]):
+class IngestSubmit(Repeatable, Rpc[SubmitReply]):
     """Unpack, check and register an upload."""
 
     SUBJECT: ClassVar[str] = "ingest.submit"
@@ -123,19 +161,20 @@ class IngestSubmit(Rpc[SubmitReply]):
     uploaded_by: str
     content: bytes | None = Field(default=None, max_length=SMALL_UPLOAD_BYTES)
     """A small upload, whole. None: it lies in the `uploads` bucket under its id."""
+    start_validation: bool = True
 
 
 class RegisterReply(Model):
     skill_id: UUID
     revision: int
     status: SkillStatus
-    validation_id: UUID
+    validation_id: UUID | None
     same_as_revision: int | None = None
     """The newest earlier revision with this very content."""
 
 
-class RegisterSkill(Rpc[RegisterReply]):
-    """Record a checked upload and queue its validation, in one transaction.
+class RegisterSkill(Repeatable, Rpc[RegisterReply]):
+    """Record a checked upload and queue its validation if one is to start, in one transaction.
 
     Refused with `SKILL_ALREADY_EXISTS` when the name is in use; a rejected skill gets its next
     revision. Idempotent by `upload_id`.
@@ -149,6 +188,12 @@ class RegisterSkill(Rpc[RegisterReply]):
     bundle: BundleRef
     manifest: SkillManifest
     findings: tuple[Finding, ...] = ()
+    start_validation: bool = True
+
+    def fingerprint(self) -> str:
+        """Of the content alone: each sending of it has an id and a place of its own."""
+        asked = f"{self.SUBJECT} {self.bundle.sha256} {self.start_validation}"
+        return sha256(asked.encode()).hexdigest()
 
 
 class SkillSummary(Model):
@@ -183,6 +228,8 @@ class ListSkills(Rpc[SkillPage]):
 
 
 class SkillDetail(SkillSummary):
+    """One skill, its newest revision, and how its newest validation went."""
+
     revision: int
     bundle_sha256: str
     uploaded_by: str
@@ -192,6 +239,25 @@ class SkillDetail(SkillSummary):
     verdict: Verdict | None
     reason: str | None
     scores: Scores | None
+    last_full_test_id: UUID | None = None
+    last_full_test_at: AwareDatetime | None = None
+    full_test_results: FullTestSkill | None = None
+    """How the skill fared in the last full test that came to an end with it."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def format_valid(self) -> bool:
+        return not self.format_errors
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def format_errors(self) -> tuple[str, ...]:
+        return messages_of(self.findings, "error")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def format_warnings(self) -> tuple[str, ...]:
+        return messages_of(self.findings, "warning")
 
 
 class GetSkill(Rpc[SkillDetail]):
@@ -202,7 +268,7 @@ class GetSkill(Rpc[SkillDetail]):
 
 
 class SkillStatusView(Model):
-    """How far the newest validation of a skill has come."""
+    """How far the newest validation of a skill has come, full tests apart."""
 
     skill_id: UUID
     name: str
@@ -235,12 +301,35 @@ class ReportView(Model):
 
 
 class GetReport(Rpc[ReportView]):
-    """Refused with `VALIDATION_NOT_COMPLETED` while there is none."""
+    """Refused with `VALIDATION_NOT_COMPLETED` while there is none.
+
+    And with `NOT_FOUND` if the skill has no such validation.
+    """
 
     SUBJECT: ClassVar[str] = "records.get-report"
     REPLY = ReportView
 
     skill_id: UUID
+    validation_id: UUID | None = None
+    """None: the newest that has ended, full tests apart."""
+
+
+class BundleView(Model):
+    skill_id: UUID
+    skill_name: str
+    revision: int
+    bundle: BundleRef
+
+
+class GetBundle(Rpc[BundleView]):
+    """Where the bundle of a skill's newest revision lies."""
+
+    SUBJECT: ClassVar[str] = "records.get-bundle"
+    REPLY = BundleView
+
+    skill_id: UUID
+    validation_id: UUID | None = None
+    """None: the newest that has ended, full tests apart."""
 
 
 class ValidationSummary(Model):

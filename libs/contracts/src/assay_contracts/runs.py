@@ -8,7 +8,8 @@ from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, Task, TaskId
 
-RunKind = Literal["online", "offline", "regression"]
+RunKind = Literal["online", "offline", "regression", "mending"]
+"""`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
 SandboxKind = Literal["bubblewrap", "daytona", "fake"]
 NetworkMode = Literal["open", "blocked"]
 UseKind = Literal["read", "run"]
@@ -126,6 +127,9 @@ class Package(Model):
     ecosystem: Ecosystem
     name: str
     version: str
+    requires: tuple[str, ...] = ()
+    """What its metadata says it needs: `name[extra]>=1; extra == "x"` for pip, `name@range` for
+    npm, names for the system. In a result, only where it leads to something that changed."""
 
 
 class RunTimings(Model):
@@ -149,6 +153,11 @@ class RunFinished(Result):
     candidate: str | None = None
     packages_before: tuple[Package, ...] = ()
     packages_after: tuple[Package, ...] = ()
+    offered: tuple[Package, ...] = ()
+    """Versions that could be had, as far as the sandbox can tell, of packages that an online run
+    left at another version than it found them."""
+    install_failure: str | None = Field(default=None, max_length=2000)
+    """What the installer said where something could not be installed; nothing is kept then."""
     model: ModelUse | None = None
     timings: RunTimings | None = None
 
@@ -164,6 +173,8 @@ class RunRequested(Work):
     skills: tuple[MountedSkill, ...]
     base: str | None = None
     """Snapshot to start from; none means the base environment."""
+    install: tuple[Package, ...] = ()
+    """What to install before the tasks."""
     capture: str | None = None
     """Name under which to keep the environment afterwards, if at all."""
     time_limit_s: float = Field(gt=0)

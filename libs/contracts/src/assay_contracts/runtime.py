@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from assay_contracts.base import Message, Model
-from assay_contracts.rpc import Rpc
+from assay_contracts.rpc import Repeatable, Rpc
 
 VERSION_PATTERN: Final = r"^v1\.(0|[1-9][0-9]{0,8})$"
 
@@ -46,7 +46,7 @@ class RollbackReply(Model):
     """Approved again: the current version was made with them."""
 
 
-class RollbackRuntime(Rpc[RollbackReply]):
+class RollbackRuntime(Repeatable, Rpc[RollbackReply]):
     """Make another version current, older or, while its environment exists, newer.
 
     Refused with `IMAGE_NOT_FOUND`, or `INVALID_STATUS_TRANSITION` if it is current already.
@@ -57,6 +57,8 @@ class RollbackRuntime(Rpc[RollbackReply]):
 
     target_version: str = Field(pattern=VERSION_PATTERN)
     actor: str = Field(min_length=1)
+    dry_run: bool = False
+    """Answer what it would do, and do nothing."""
 
 
 class RuntimePromoted(Message):

@@ -1,5 +1,6 @@
 """A skill, its bundle, and what the format check says about it."""
 
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 from uuid import UUID
 
@@ -25,6 +26,10 @@ class Finding(Model):
     """What to do about it."""
     path: str | None = None
     line: int | None = Field(default=None, ge=1)
+
+
+def messages_of(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:
+    return tuple(finding.message for finding in findings if finding.severity == severity)
 
 
 class BundleRef(Model):

@@ -2,9 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-from assay_contracts.base import Message, Work
+from assay_contracts.base import Lane, Message, Work
+from assay_contracts.full_tests import (
+    CancelFullTest,
+    FullTestCompleted,
+    FullTestProgressed,
+    GetFullTest,
+    ListFullTests,
+    StartFullTest,
+)
 from assay_contracts.grades import GradingRequested, RunGraded
 from assay_contracts.reports import ReportRequested, ReportWritten
 from assay_contracts.review import (
@@ -19,12 +27,15 @@ from assay_contracts.review import (
     SkillRejected,
 )
 from assay_contracts.rpc import (
+    GetBundle,
     GetReport,
     GetSkill,
     GetStatus,
     IngestSubmit,
     ListSkills,
     ListValidations,
+    PingIngest,
+    PingRecords,
     RegisterSkill,
 )
 from assay_contracts.runs import RunFinished, RunRequested
@@ -54,9 +65,10 @@ ACK_WAIT: Final = timedelta(seconds=15)
 """A worker that says nothing for this long is taken for dead."""
 HEARTBEAT: Final = ACK_WAIT / 3
 SHARED_DELIVERIES: Final = 2
-"""Deaths of a worker on one shared step before the step is tried alone."""
+"""Deaths of a worker on one step, shared or background, before the step is tried alone."""
 SOLO_DELIVERIES: Final = 3
 """Deaths on the solo lane before the step is given up."""
+LANES: Final[tuple[Lane, ...]] = get_args(Lane)
 
 WORK_MESSAGES: Final[tuple[type[Work], ...]] = (
     ValidationRequested,
@@ -74,6 +86,7 @@ PUBLIC_FACTS: Final[tuple[type[Message], ...]] = (
     SkillDeleted,
     RuntimePromoted,
     RuntimeRolledBack,
+    FullTestCompleted,
 )
 RECORDED: Final = (
     ValidationPlanned,
@@ -125,6 +138,8 @@ class Grant:
     """Heard live, without a stream."""
     reads: tuple[BucketName, ...]
     writes: tuple[BucketName, ...]
+    replays: tuple[StreamName, ...] = ()
+    """Read by sequence number, beside the declared consumers."""
 
 
 STREAMS: Final = (
@@ -138,11 +153,7 @@ STREAMS: Final = (
     Stream(
         name="WORK",
         # By name: the server refuses wildcards that would match its own `$JS` subjects.
-        subjects=tuple(
-            subject
-            for message in WORK_MESSAGES
-            for subject in (message.SUBJECT, f"{message.SUBJECT}.solo")
-        ),
+        subjects=tuple(message.subject_in(lane) for message in WORK_MESSAGES for lane in LANES),
         work_queue=True,
         max_age=None,
         duplicate_window=timedelta(hours=1),
@@ -172,10 +183,12 @@ WORKERS: Final[dict[type[Work], ServiceName]] = {
     KeepRequested: "sandbox-runner",
 }
 _QUESTIONS: Final[tuple[type[Message], ...]] = (
+    PingRecords,
     ListSkills,
     GetSkill,
     GetStatus,
     GetReport,
+    GetBundle,
     ListValidations,
     ApproveSkill,
     RejectSkill,
@@ -185,22 +198,27 @@ _QUESTIONS: Final[tuple[type[Message], ...]] = (
     ListAudit,
     ListVersions,
     RollbackRuntime,
+    StartFullTest,
+    GetFullTest,
+    ListFullTests,
+    CancelFullTest,
 )
 """What the gateway asks of the records."""
 
 GRANTS: Final[dict[ServiceName, Grant]] = {
     "gateway": Grant(
         says=(),
-        asks=(IngestSubmit, *_QUESTIONS),
+        asks=(IngestSubmit, PingIngest, *_QUESTIONS),
         answers=(),
-        listens=(ValidationProgressed,),
-        reads=("reports",),
+        listens=(ValidationProgressed, FullTestProgressed),
+        reads=("bundles", "traces", "reports"),
         writes=("uploads",),
+        replays=("FACTS",),
     ),
     "ingest": Grant(
         says=(),
         asks=(RegisterSkill,),
-        answers=(IngestSubmit,),
+        answers=(IngestSubmit, PingIngest),
         listens=(),
         reads=("uploads",),
         writes=("uploads", "bundles"),
@@ -222,7 +240,7 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         writes=("traces",),
     ),
     "scorer": Grant(
-        says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed),
+        says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed, FullTestProgressed),
         asks=(),
         answers=(RegisterSkill, *_QUESTIONS),
         listens=(ValidationProgressed,),
@@ -239,13 +257,16 @@ def consumer_name(service: ServiceName, subject: str) -> str:
 
 def _consumers() -> tuple[Consumer, ...]:
     work = (
-        Consumer(consumer_name(service, subject), "WORK", service, subject, max_ack_pending)
-        for message, service in WORKERS.items()
-        for subject, max_ack_pending in (
-            (message.SUBJECT, 1000),
+        Consumer(
+            consumer_name(service, message.subject_in(lane)),
+            "WORK",
+            service,
+            message.subject_in(lane),
             # One message in flight for all replicas together: that is what makes the lane solo.
-            (f"{message.SUBJECT}.solo", 1),
+            1 if lane == "solo" else 1000,
         )
+        for message, service in WORKERS.items()
+        for lane in LANES
     )
     facts = (
         Consumer(consumer_name("scorer", fact.SUBJECT), "FACTS", "scorer", fact.SUBJECT, 1000)
@@ -257,10 +278,9 @@ def _consumers() -> tuple[Consumer, ...]:
 CONSUMERS: Final = _consumers()
 
 
+_STREAM_OF: Final = {subject: stream.name for stream in STREAMS for subject in stream.subjects}
+
+
 def stream_of(subject: str) -> StreamName | None:
     """The stream that keeps `subject`, or None for what is only said live."""
-    if subject.startswith("dead."):
-        return "DEAD"
-    if subject.removesuffix(".solo").endswith(".requested"):
-        return "WORK"
-    return "FACTS" if subject in {fact.SUBJECT for fact in FACTS} else None
+    return "DEAD" if subject.startswith("dead.") else _STREAM_OF.get(subject)

@@ -20,6 +20,7 @@ ProgressStep = Literal[
     "offline_run",
     "offline_grading",
     "regression",
+    "mending",
     "reporting",
     "done",
 ]
@@ -110,6 +111,26 @@ class ValidationProgressed(Message):
     detail: str = Field(max_length=500)
     tasks_done: int = Field(default=0, ge=0)
     tasks_total: int = Field(default=0, ge=0)
+
+
+class FullTestSkill(Model):
+    """One skill in a full test, as far as it has come."""
+
+    skill_id: UUID
+    skill_name: str
+    validation_id: UUID
+    step: ProgressStep
+    tasks: int = Field(default=0, ge=0)
+    """How many there are: the stored ones and the new ones."""
+    verdict: Verdict | None = None
+    reason: str | None = None
+    scores: Scores | None = None
+    scores_before: Scores | None = None
+    """From the last full test of the skill, or else the validation it was approved by."""
+    worse: bool = False
+    changes: tuple[str, ...] = ()
+    """For one that got worse: what has changed since then, a line each."""
+    completed_at: AwareDatetime | None = None
 
 
 class CleanupFinished(Result):
