@@ -156,6 +156,40 @@ async def test_no_more_work_is_taken_than_there_are_slots(fresh_nats_server: Run
         assert most == 2
 
 
+async def test_work_in_the_background_keeps_no_other_work_waiting(
+    fresh_nats_server: RunningNats,
+) -> None:
+    heard, release = Heard(), asyncio.Event()
+    under_way: asyncio.Queue[str] = asyncio.Queue()
+
+    async def work_on(work: CleanupRequested) -> Result:
+        if work.lane == "background":
+            await under_way.put(work.step_id)
+            await release.wait()
+        return finished(work)
+
+    async with (
+        running(fresh_nats_server, "scorer", heard.prepare) as scorer,
+        running(
+            fresh_nats_server,
+            "sandbox-runner",
+            lambda bus: bus.on_work(CleanupRequested, work_on, slots=2),
+        ),
+    ):
+        for number in range(5):
+            background = cleanup(f"slow{number}").model_copy(update={"lane": "background"})
+            await scorer.say(background)
+        for _ in range(2):
+            await asyncio.wait_for(under_way.get(), PATIENCE_S)
+        fresh = cleanup("fresh")
+        await scorer.say(fresh)
+        assert (await heard.next()).step_id == fresh.step_id
+        assert under_way.empty()
+        release.set()
+        for _ in range(5):
+            await heard.next()
+
+
 async def test_a_defect_in_a_worker_is_a_failed_result(fresh_nats_server: RunningNats) -> None:
     heard = Heard()
 

@@ -9,9 +9,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import cache
-from typing import TypeVar, cast
-from uuid import uuid4
+from typing import TypeVar
 
 import structlog
 from faststream import AckPolicy
@@ -22,17 +20,18 @@ from faststream.nats.prometheus import NatsPrometheusMiddleware
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
 from assay_contracts.base import Failure, Message, Model, Result, Step, Work
-from assay_contracts.rpc import Problem, ProblemDetails, ProblemError, Reply, Rpc
+from assay_contracts.rpc import Rpc
 from assay_contracts.topology import (
     CONSUMERS,
     GRANTS,
+    LANES,
+    PUBLIC_FACTS,
     SHARED_DELIVERIES,
     SOLO_DELIVERIES,
     ServiceName,
@@ -41,25 +40,23 @@ from assay_contracts.topology import (
 )
 from assay_servicekit.delivery import dead_letter, heartbeat, retry_delay_s
 from assay_servicekit.lanes import Lanes
-from assay_servicekit.objects import ObjectStore, ObjectStoreUnavailable
+from assay_servicekit.objects import ObjectStore
+from assay_servicekit.questions import Q, Questions, R, Unavailable
 from assay_servicekit.settings import ServiceSettings
+from assay_servicekit.streams import Stream
 
 M = TypeVar("M", bound=Message)
 W = TypeVar("W", bound=Work)
-R = TypeVar("R", bound=Model)
-Q = TypeVar("Q", bound=Rpc[Model])
 
 PUBLISH_TIMEOUT_S = 5.0
 TOPOLOGY_WAIT_S = 60.0
 FACT_TRIES = 8
-QUESTION_WORKERS = 64
+ANSWER_GRACE_S = 5.0
 EXIT_BUS_LOST = 70
 
+__all__ = ("Bus", "TopologyMissing", "Unavailable")
+
 log = structlog.get_logger(__name__)
-
-
-class Unavailable(Exception):
-    """Something this handler needs is down; the message is tried again, however often it takes."""
 
 
 class TopologyMissing(RuntimeError):
@@ -95,13 +92,17 @@ class Bus:
             closed_cb=self._on_closed,
             logger=logging.getLogger("faststream.assay"),
             log_level=logging.DEBUG,
-            graceful_timeout=settings.handover_s + 5,
+            graceful_timeout=settings.handover_s + ANSWER_GRACE_S,
             middlewares=(
                 NatsTelemetryMiddleware(),
                 NatsPrometheusMiddleware(registry=REGISTRY, app_name=f"assay-{service}"),
             ),
         )
+        self._questions = Questions(service, self._connection)
         self.objects = ObjectStore(self.jetstream)
+        self.public_facts = Stream(
+            self._connection, self.jetstream, "FACTS", [fact.SUBJECT for fact in PUBLIC_FACTS]
+        )
 
     def jetstream(self) -> JetStreamContext:
         """The raw JetStream client, for plumbing that applies the topology or reads streams."""
@@ -116,6 +117,9 @@ class Bus:
         self, request: type[W], handle: Callable[[W], Awaitable[Result]], *, slots: int
     ) -> None:
         """Carry out `request` with `handle`, at most `slots` at once, and say its result.
+
+        As many more may be under way in the background lane: with slots in common, work that can
+        wait would keep waiting what cannot.
 
         An exception from `handle` is a defect of ours: the step ends as failed with category
         `internal`, for the scorer to retry or give up.
@@ -136,10 +140,10 @@ class Bus:
                 await self._say_until_heard(result)
             await message.raw_message.ack_sync(timeout=PUBLISH_TIMEOUT_S)
 
-        for subject, count in ((request.SUBJECT, slots), (f"{request.SUBJECT}.solo", 1)):
+        for lane in LANES:
             # One subscriber a slot: FastStream's `max_workers` fetches more than it can run.
-            for _ in range(count):
-                self._subscribe_durably(subject, receive)
+            for _ in range(1 if lane == "solo" else slots):
+                self._subscribe_durably(request.subject_in(lane), receive)
 
     def on_fact(self, message: type[M], handle: Callable[[M], Awaitable[None]]) -> None:
         """Record `message` with `handle`: tried again with backoff, dead-lettered when hopeless."""
@@ -170,26 +174,7 @@ class Bus:
 
     def on_question(self, question: type[Q], handle: Callable[[Q], Awaitable[Model]]) -> None:
         """Answer `question`; a ProblemError from `handle` is raised again where it was asked."""
-
-        async def receive(message: NatsMessage) -> bytes:
-            try:
-                value = await handle(question.model_validate_json(message.body))
-            except ProblemError as error:
-                return _refusal(error.problem)
-            except (Unavailable, ObjectStoreUnavailable) as error:
-                log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
-                later = _try_later("The records cannot be reached now. Try again in a few seconds.")
-                return _refusal(later)
-            except Exception:
-                # Whoever asked is waiting: a defect of ours is an answer too.
-                error_id = uuid4().hex
-                log.exception("question_failed", subject=question.SUBJECT, error_id=error_id)
-                return _refusal(_defect(self.service, error_id))
-            return b'{"value":' + value.model_dump_json().encode() + b"}"
-
-        self._broker.subscriber(question.SUBJECT, queue=self.service, max_workers=QUESTION_WORKERS)(
-            receive
-        )
+        self._questions.on(question, handle)
 
     def on_live(self, message: type[M], handle: Callable[[M], Awaitable[None]]) -> None:
         """Hear `message` as it is said; what is missed is missed."""
@@ -230,22 +215,11 @@ class Bus:
 
     async def ask(self, question: Rpc[R], *, timeout_s: float = 10.0) -> R:
         """Raises ProblemError: the answerer's refusal, or SERVICE_UNAVAILABLE if none answers."""
-        try:
-            await self._connected(min(timeout_s, PUBLISH_TIMEOUT_S))
-            answer = await self._broker.request(
-                question.model_dump_json().encode(), question.SUBJECT, timeout=timeout_s
-            )
-        except (NatsError, TimeoutError) as error:
-            owner = question.SUBJECT.partition(".")[0]
-            owner = "scorer" if owner == "records" else owner
-            why = "is not running" if isinstance(error, NoRespondersError) else "did not answer"
-            raise ProblemError(
-                _try_later(f"The {owner} service {why}. Try again in a few seconds.")
-            ) from error
-        reply = _reply_type(question.REPLY).model_validate_json(answer.body)
-        if reply.problem is not None or reply.value is None:
-            raise ProblemError(reply.problem or _try_later("The answer was empty."))
-        return cast("R", reply.value)
+        return await self._questions.ask(question, timeout_s=timeout_s)
+
+    async def ask_json(self, question: Rpc[Model], *, timeout_s: float) -> bytes:
+        """As `ask`, for who only passes the answer on."""
+        return await self._questions.ask_json(question, timeout_s=timeout_s)
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -264,6 +238,7 @@ class Bus:
                 f"The bus is not set up for {self.service}. Start the scorer, which does that."
             ) from error
         await self._broker.start()
+        await self._questions.start()
         # Until the server has answered, it may not know yet what this service listens to. Twice,
         # because the client's first ping overtakes what it has not yet written out.
         for _ in range(2):
@@ -281,23 +256,23 @@ class Bus:
             raise TopologyMissing(f"a consumer or bucket of {self.service} is missing on the bus")
 
     async def stop(self) -> None:
-        """Stop listening; hand over what is still under way after the time allowed for it."""
+        """Stop listening; hand over what is still under way after the time allowed for it.
+
+        A second time changes nothing.
+        """
+        if self._stopping:
+            return
         self._stopping = True
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=self._handover_s)
         for task in self._under_way:
             task.cancel()
+        await self._questions.stop(self._handover_s + ANSWER_GRACE_S)
         # A bus that is away cannot be taken leave of; what was in hand is redelivered later.
         with suppress(NatsError, TimeoutError):
             await self._broker.stop()
 
     # -- inside ---------------------------------------------------------------------------------
-
-    async def _connected(self, within_s: float) -> None:
-        """Wait for a bus that is away, so that no question is sent when nobody waits for it."""
-        async with asyncio.timeout(within_s):
-            while not self._connection().is_connected:  # noqa: ASYNC110  # no event tells
-                await asyncio.sleep(0.05)
 
     def _subscribe_durably(
         self, subject: str, receive: Callable[[NatsMessage], Awaitable[None]]
@@ -324,7 +299,7 @@ class Bus:
     async def _result_of(
         self, work: W, raw: Msg, handle: Callable[[W], Awaitable[Result]]
     ) -> Result:
-        allowed = SHARED_DELIVERIES if work.lane == "shared" else SOLO_DELIVERIES
+        allowed = SOLO_DELIVERIES if work.lane == "solo" else SHARED_DELIVERIES
         deaths = raw.metadata.num_delivered - 1
         if deaths >= allowed:
             return work.failed(
@@ -384,27 +359,3 @@ class Bus:
             # A closed client never comes back; a new process does.
             log.error("bus_closed", action="exiting so that the supervisor starts a new process")
             os._exit(EXIT_BUS_LOST)
-
-
-@cache
-def _reply_type(value: type[Model]) -> type[Reply[Model]]:
-    # Without the cache pydantic builds the same generic class again and again.
-    return Reply[value]  # type: ignore[valid-type]
-
-
-def _refusal(problem: Problem) -> bytes:
-    return Reply[Model](problem=problem).model_dump_json().encode()
-
-
-def _defect(service: ServiceName, error_id: str) -> Problem:
-    return Problem(
-        code="VALIDATION_ERROR",
-        message=f"Something went wrong on our side. Look for {error_id} in the {service}'s log.",
-        details=ProblemDetails(error_id=error_id),
-    )
-
-
-def _try_later(message: str) -> Problem:
-    return Problem(
-        code="SERVICE_UNAVAILABLE", message=message, details=ProblemDetails(retry_after_s=5)
-    )

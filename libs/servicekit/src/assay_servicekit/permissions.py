@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 from assay_contracts.base import Work
-from assay_contracts.topology import CONSUMERS, GRANTS, PUBLIC_FACTS, BucketName, ServiceName
+from assay_contracts.topology import (
+    CONSUMERS,
+    GRANTS,
+    LANES,
+    PUBLIC_FACTS,
+    BucketName,
+    ServiceName,
+)
 
 OBSERVER = "observer"
 """The user of other systems: reads public facts, says nothing."""
@@ -39,9 +46,10 @@ def service_permissions(service: ServiceName) -> Permissions:
     inbox = f"_IN.{service}.>"
     publish: list[str] = []
     for message in grant.says:
-        publish.append(message.SUBJECT)
         if issubclass(message, Work):
-            publish.append(f"{message.SUBJECT}.solo")
+            publish += [message.subject_in(lane) for lane in LANES]
+        else:
+            publish.append(message.SUBJECT)
     publish += [question.SUBJECT for question in grant.asks]
     if grant.answers:
         publish += ["_IN.*.>"]
@@ -54,6 +62,9 @@ def service_permissions(service: ServiceName) -> Permissions:
                 f"$JS.ACK.{where}.>",
                 f"dead.{consumer.subject}",
             ]
+    for stream in grant.replays:
+        # Consumers without a name: they read along and can take nothing from anybody.
+        publish += [f"$JS.API.CONSUMER.CREATE.{stream}", f"$JS.API.STREAM.INFO.{stream}"]
     for bucket in grant.reads:
         publish += _reading(bucket)
     for bucket in grant.writes:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from assay_contracts.rpc import ProblemError
 from assay_servicekit.bus import Bus, TopologyMissing, Unavailable
 from assay_servicekit.logs import configure_logs
 from assay_servicekit.settings import ServiceSettings
@@ -38,6 +39,8 @@ class Service:
     """Entered once the bus is connected and before it is listened to."""
     checks: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     """What must answer, beside the bus, for the service to be ready."""
+    others: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
+    """What readiness tells of beside that; without them the service does what it still can."""
 
 
 class _Pulse:
@@ -60,19 +63,29 @@ def health_routes(service: Service, pulse: _Pulse) -> list[Route]:
         return JSONResponse({"alive": pulse.alive()}, 200 if pulse.alive() else 503)
 
     async def readyz(_: Request) -> Response:
-        missing: dict[str, str] = {}
-        for name, check in {"bus": service.bus.check, **service.checks}.items():
-            try:
-                async with asyncio.timeout(CHECK_TIMEOUT_S):
-                    await check()
-            except (NatsError, TimeoutError, OSError, TopologyMissing, Unavailable) as error:
-                missing[name] = f"{type(error).__name__}: {error}"
-        return JSONResponse({"ready": not missing, "missing": missing}, 503 if missing else 200)
+        needed = {"bus": service.bus.check, **service.checks}
+        checks = {**needed, **service.others}
+        found = await asyncio.gather(*(_fault(check) for check in checks.values()))
+        missing = {name: fault for name, fault in zip(checks, found, strict=True) if fault}
+        ready = missing.keys().isdisjoint(needed)
+        return JSONResponse({"ready": ready, "missing": missing}, 200 if ready else 503)
 
     async def metrics(_: Request) -> Response:
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
     return [Route("/livez", livez), Route("/readyz", readyz), Route("/metrics", metrics)]
+
+
+async def _fault(check: Callable[[], Awaitable[object]]) -> str | None:
+    """Why the check does not pass; None if it does."""
+    try:
+        async with asyncio.timeout(CHECK_TIMEOUT_S):
+            await check()
+    except ProblemError as error:
+        return error.problem.message
+    except (NatsError, TimeoutError, OSError, TopologyMissing, Unavailable) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
 
 
 def asgi(service: Service) -> Starlette:
@@ -111,5 +124,8 @@ def serve(service: Service) -> None:
         port=settings.http_port,
         log_config=None,
         access_log=False,
+        server_header=False,
+        # Believing them is for the application that is told which proxies to trust.
+        proxy_headers=False,
         timeout_graceful_shutdown=2,
     )
