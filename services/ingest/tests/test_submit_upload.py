@@ -154,6 +154,24 @@ async def test_an_upload_that_comes_along_is_not_looked_for() -> None:
     assert len(bench.bundles.held) == 1
 
 
+@pytest.mark.parametrize("start", [True, False])
+async def test_whether_to_validate_it_is_passed_on(start: bool) -> None:
+    bench = Bench()
+
+    reply = await bench.submission()(
+        IngestSubmit(
+            upload_id=uuid4(),
+            filename="demo.zip",
+            uploaded_by="admin",
+            content=skill_zip(),
+            start_validation=start,
+        )
+    )
+
+    assert [record.start_validation for record in bench.records.registered] == [start]
+    assert (reply.validation_id is not None) == start
+
+
 async def test_what_was_recorded_before_is_told() -> None:
     bench = Bench(records=FakeRecords(revision=3, same_as=2))
 

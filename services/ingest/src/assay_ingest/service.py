@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Final, cast
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import structlog
 
@@ -35,6 +35,8 @@ from assay_ingest.ports import (
 MAX_FINDINGS: Final = 100
 """More would crowd a message, and nobody reads them before the first ones are mended."""
 IN_MEMORY: Final = 1024 * 1024
+UPLOADS: Final = UUID("5d6f4f0e-6d0c-4b0e-8a5e-0f3c7c1f4b9a")
+"""The namespace of ids of uploads that have a key."""
 
 log = structlog.get_logger(__name__)
 
@@ -112,11 +114,13 @@ class SubmitUpload:
         try:
             return await self.records.register(
                 RegisterSkill(
-                    upload_id=request.upload_id,
+                    upload_id=_upload_id(request),
+                    idempotency_key=request.idempotency_key,
                     uploaded_by=request.uploaded_by,
                     bundle=bundle,
                     manifest=manifest,
                     findings=findings,
+                    start_validation=request.start_validation,
                 )
             )
         except ProblemError:
@@ -134,6 +138,11 @@ class SubmitUpload:
             await self.uploads.discard(upload_id)
         except StorageUnavailable as error:
             log.warning("upload_left_to_expire", upload_id=str(upload_id), reason=str(error))
+
+
+def _upload_id(request: IngestSubmit) -> UUID:
+    """The same each time one upload is sent with a key; what it is stored under is not."""
+    return uuid5(UPLOADS, request.idempotency_key) if request.idempotency_key else request.upload_id
 
 
 def _scratch() -> BinaryIO:

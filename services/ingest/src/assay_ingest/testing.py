@@ -242,6 +242,6 @@ class FakeRecords:
             skill_id=uuid4(),
             revision=self.revision,
             status="pending",
-            validation_id=uuid4(),
+            validation_id=uuid4() if skill.start_validation else None,
             same_as_revision=self.same_as,
         )
