@@ -17,6 +17,12 @@ from assay_judge.service import PlanTasks
 from assay_judge.testing import WORD_COUNTER, judge_agents, planning_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "skills"
+QUICK_HELLO: dict[str, str | bytes] = {
+    "SKILL.md": "---\nname: quick-hello\ndescription: Greets the team with a line of text. "
+    "Use when somebody wants a greeting.\n---\n# Greeting\n\nPrint a greeting:\n\n"
+    "```bash\npython3 scripts/hello.py\n```\n",
+    "scripts/hello.py": "print('hello team')\n",
+}
 GOOD_TASK = {
     "prompt": "How long is the speech in `speech.txt`? Put the figures in `figures.txt`.",
     "files": [{"path": "speech.txt", "content": "Friends, Romans, countrymen"}],
@@ -115,6 +121,17 @@ async def test_two_more_are_unlike_the_three_there_are(name: str) -> None:
     assert [task.task_id for task in (*three, *two)] == ["t1", "t2", "t3", "t4", "t5"]
     assert len({task.prompt for task in (*three, *two)}) == 5
     assert not {task.files for task in two} & {task.files for task in three}
+
+
+@pytest.mark.parametrize("name", ["weather-now", "quick-hello"])
+async def test_without_input_files_two_more_are_told_apart_by_their_words(name: str) -> None:
+    folder = EXAMPLES / name
+    files = files_of(folder) if folder.is_dir() else dict(QUICK_HELLO)
+    three = (await planned(name, files)).tasks
+    assert not any(task.files for task in three)
+    more = await planned(name, files, count=2, known=three)
+    assert more.failure is None
+    assert len({task.prompt for task in (*three, *more.tasks)}) == 5
 
 
 async def test_a_task_there_is_already_is_asked_for_again() -> None:

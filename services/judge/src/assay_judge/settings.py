@@ -21,4 +21,4 @@ class Settings(ServiceSettings, ModelSettings):
     judge_model_calls: int = Field(default=25, ge=1, validation_alias="ASSAY_JUDGE_MODEL_CALLS")
     """Model calls that one answer of an agent may take."""
     judge_concurrency: int = Field(default=5, ge=1, validation_alias="ASSAY_JUDGE_CONCURRENCY")
-    """Pieces of work of one kind under way at once."""
+    """Pieces of work of one kind under way at once, and as many more in the background."""

@@ -18,7 +18,7 @@ from assay_agentkit.rehearse_commands import (
     leading_to,
 )
 from assay_agentkit.skillmd import SkillDocument, parse_skill
-from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck
+from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task
 from assay_judge.domain.blindness import Secret
 from assay_judge.domain.plan import PlannedTask, TaskPlan, plan_problems
 from assay_judge.rehearsal.expectations import checks_for, is_silent, result_name
@@ -63,7 +63,7 @@ def plan_policy(turn: Turn) -> Reply:
         if (result := turn.result_of("read_file", file_path=path)) and result.status != "error"
     }
     skill = _skill(document, brief, scripts, commands)
-    plan = make_plan(skill, brief["task_count"], first=len(brief["known_tasks"]))
+    plan = make_plan(skill, brief["task_count"], known=brief["known_tasks"])
     return Reply(calls=(ToolUse(TaskPlan.__name__, plan.model_dump(mode="json")),))
 
 
@@ -106,14 +106,19 @@ def _scripts(commands: Sequence[KnownCommand], files: Sequence[str]) -> tuple[st
     return tuple(f"/skill/{path}" for path in readable[:_MOST_SCRIPTS])
 
 
-def make_plan(skill: _Skill, task_count: int, *, first: int) -> TaskPlan:
+def make_plan(skill: _Skill, task_count: int, *, known: Sequence[str]) -> TaskPlan:
     """As many different tasks as asked for, spread over the commands that can be tried.
 
-    `first` is how many there are already: the data of each variant differs.
+    `known` are the prompts there are already: the data of each variant differs from theirs, or
+    where a task has none, its words.
     """
     tasks: list[PlannedTask] = []
-    for variant in range(first, first + task_count):
-        fitting = (task for task in _candidates(skill, variant) if _fits(task, tasks, skill))
+    there = [
+        Task(task_id="t1", prompt=prompt, success_criterion="It is there already.")
+        for prompt in known
+    ]
+    for variant in range(len(known), len(known) + task_count):
+        fitting = (task for task in _candidates(skill, variant) if _fits(task, tasks, there, skill))
         # A plan with a fault is refused for its reason; a missing task would only be counted.
         fallback = _reading_tasks(skill, variant)[0]
         tasks.append(next(fitting, fallback))
@@ -128,9 +133,12 @@ def _candidates(skill: _Skill, variant: int) -> Iterator[PlannedTask]:
     yield from _reading_tasks(skill, variant)
 
 
-def _fits(task: PlannedTask, others: Sequence[PlannedTask], skill: _Skill) -> bool:
-    together = TaskPlan(tasks=(*others, task))
-    return not plan_problems(together, secret=skill.secret, task_count=len(together.tasks))
+def _fits(
+    task: PlannedTask, others: Sequence[PlannedTask], there: Sequence[Task], skill: _Skill
+) -> bool:
+    plan = TaskPlan(tasks=(*others, task))
+    count = len(plan.tasks)
+    return not plan_problems(plan, secret=skill.secret, task_count=count, known=there)
 
 
 def _can_be_tried(command: KnownCommand, commands: Sequence[KnownCommand]) -> bool:

@@ -28,7 +28,10 @@ _OPENINGS: Final = (
     ("{given} What I need: {aim}.", "In this folder you find {inputs}."),
     ("{given} This is what I want done: {aim}.", "I was handed {inputs}."),
     ("Please help me out. {given} The goal is this: {aim}.", "You have {inputs} to go by."),
+    ("{given} A colleague is waiting for this since yesterday: {aim}.", "She left us {inputs}."),
+    ("{given} Before lunch I have to hand this in: {aim}.", "It all starts from {inputs}."),
 )
+"""One for each variant: without input files, the words are all that tells two tasks apart."""
 
 
 def aims(
