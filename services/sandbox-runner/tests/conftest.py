@@ -20,24 +20,9 @@ def skills(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the sandboxes' own programs are kept, compiled once for all tests."""
-    return tmp_path_factory.mktemp("programs")
-
-
 @pytest.fixture
-def state(tmp_path: Path, programs: Path) -> Path:
-    """The state folder of a runner."""
-    folder = tmp_path / "state"
-    folder.mkdir()
-    (folder / "programs").symlink_to(programs)
-    return folder
-
-
-@pytest.fixture
-async def bubblewrap(state: Path, skills: Path) -> AsyncIterator[Kit]:
-    provider = BubblewrapProvider(state)
+async def bubblewrap(tmp_path: Path, skills: Path) -> AsyncIterator[Kit]:
+    provider = BubblewrapProvider(tmp_path / "state")
     yield Kit(provider, REAL, skills)
     await provider.close()
 

@@ -398,12 +398,16 @@ async def test_run_that_overruns_is_a_failure_of_ours(tmp_path: Path) -> None:
         def use(self) -> ModelUse:
             return ModelUse(role="executor", model="x:y", prompt_version="1", calls=0, seconds=0)
 
+        def was_installing(self) -> bool:
+            return True
+
     run = replace(runner.use_case(), executors=lambda _: Never())
     result = await run(a_run("online", skill, tasks=(a_task(),), time_limit_s=0.2))
 
     assert result.failure is not None
     assert result.failure.category == "timeout"
     assert result.failure.reason == "The run was not done after 0.2 s."
+    assert result.failure.while_installing
     assert mounts(runner) == []
     assert not any(sandbox.is_open for sandbox in provider.sandboxes)
 

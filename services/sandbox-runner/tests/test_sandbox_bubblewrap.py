@@ -1,6 +1,7 @@
 """What bubblewrap sandboxes keep in, keep out and leave behind."""
 
 import asyncio
+import gc
 import os
 import re
 import signal
@@ -49,11 +50,8 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in listed.split()]
 
 
-def command_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
-
-
 def open_descriptors() -> int:
+    gc.collect()  # what other tests let go of
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
@@ -360,7 +358,7 @@ async def test_no_thread_is_taken_by_commands_and_transfers(cell: Sandbox) -> No
     before = threading.active_count()
     running = [asyncio.create_task(cell.execute("sleep 1")) for _ in range(20)]
     await asyncio.gather(*(cell.download(["/workspace/none"]) for _ in range(20)))
-    assert threading.active_count() == before
+    assert threading.active_count() <= before + 1  # one looks at what is on disk
     await asyncio.gather(*running)
 
 
@@ -401,13 +399,22 @@ async def test_packages_of_node_and_of_the_system_are_listed(cell: Sandbox) -> N
     modules = "/home/agent/.local/lib/node_modules"
     await cell.upload(
         [
-            (f"{modules}/plain/package.json", b'{"name": "plain", "version": "1.0.0"}'),
+            (
+                f"{modules}/plain/package.json",
+                b'{"name": "plain", "version": "1.0.0", "dependencies": {"inner": "^3.0"}}',
+            ),
+            (
+                f"{modules}/plain/node_modules/inner/package.json",
+                b'{"name": "inner", "version": "3.1.0"}',
+            ),
             (f"{modules}/@scope/deep/package.json", b'{"name": "@scope/deep", "version": "2.0"}'),
             (f"{modules}/broken/package.json", b"{"),
         ]
     )
     packages = await cell.packages()
-    assert Package(ecosystem="npm", name="plain", version="1.0.0") in packages
+    needs = ("inner@^3.0",)
+    assert Package(ecosystem="npm", name="plain", version="1.0.0", requires=needs) in packages
+    assert Package(ecosystem="npm", name="inner", version="3.1.0") in packages
     assert Package(ecosystem="npm", name="@scope/deep", version="2.0") in packages
     if HAS_DPKG:
         assert "dpkg" in {package.name for package in packages if package.ecosystem == "system"}
@@ -504,8 +511,8 @@ async def test_a_sandbox_ended_from_outside_is_lost_at_once(bubblewrap: Kit) -> 
         assert isinstance(bubblewrap.provider, BubblewrapProvider)
         launcher = bubblewrap.provider._launchpad.pid
         assert launcher is not None
-        (newest,) = (pid for pid in children_of(launcher) if command_of(pid) == "bwrap")
-        os.kill(newest, signal.SIGKILL)
+        (above_process_1,) = (pid for pid in children_of(launcher) if children_of(pid))
+        os.kill(above_process_1, signal.SIGKILL)
         with pytest.raises(SandboxUnavailable):
             await task
         with pytest.raises(SandboxUnavailable):

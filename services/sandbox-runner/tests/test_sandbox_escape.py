@@ -121,7 +121,7 @@ WAYS = [
         refused("Read-only", "denied"),
     ),
     Way("skills", "echo x >> skills/greeter/SKILL.md", READ_ONLY),
-    Way("our own programs", "echo x >> /run/sandbox/supervise.py", READ_ONLY),
+    Way("our own programs", f"echo x >> {layout.INVENTORY}", READ_ONLY),
     Way("the machine's programs", "echo x > /usr/bin/python3", refused("Read-only", "denied")),
     Way("vsock", python("import socket; socket.socket(40, 1)"), refused("not supported")),
     Way("packet sockets", python("import socket; socket.socket(17, 3)"), refused("not supported")),

@@ -10,7 +10,7 @@ from assay_sandbox_runner.adapters.bubblewrap.cgroup import (
     make_memory_group,
     remove_abandoned_groups,
 )
-from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, parse_inventory
+from assay_sandbox_runner.adapters.packages import machine_packages, parse_inventory
 from assay_sandbox_runner.ports import SandboxUnavailable
 
 
@@ -52,15 +52,31 @@ def test_a_sweep_removes_groups_that_are_old_and_empty(tmp_path: Path) -> None:
 def test_packages_of_the_machine_are_those_it_has_installed(tmp_path: Path) -> None:
     status = tmp_path / "status"
     status.write_text(
-        "Package: here\nStatus: install ok installed\nVersion: 1:2-3\nDescription: a\n b: c\n\n"
+        "Package: here\nStatus: install ok installed\nVersion: 1:2-3\nDescription: a\n b: c\n"
+        "Depends: mailer | other (>= 1), gone, libc:any\nRecommends: liked\n\n"
         "Package: gone\nStatus: deinstall ok config-files\nVersion: 1\n\n"
+        "Package: post\nStatus: install ok installed\nVersion: 1\nProvides: mailer (= 1)\n\n"
+        "Package: libc\nStatus: install ok installed\nVersion: 2\n\n"
+        "Package: liked\nStatus: install ok installed\nVersion: 3\n\n"
     )
-    here = Package(ecosystem="system", name="here", version="1:2-3")
-    assert machine_packages(status) == {here}
-    assert machine_packages(tmp_path / "none") == frozenset()
+    packages = {package.name: package for package in machine_packages(str(status))}
+    assert packages.keys() == {"here", "post", "libc", "liked"}
+    assert packages["here"] == Package(
+        ecosystem="system", name="here", version="1:2-3", requires=("libc", "liked", "post")
+    )
+    assert machine_packages(str(tmp_path / "none")) == frozenset()
 
 
-@pytest.mark.parametrize("raw", [b"", b"{}x", b"[[1]]", b'[["cargo", "a", "1"]]', b"[1]"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b'{"packages": [["cargo", "a", "1", []]], "interpreter": {}}',
+        b'{"packages": [1], "interpreter": {}}',
+    ],
+)
 def test_an_inventory_that_makes_no_sense_is_the_platforms_failure(raw: bytes) -> None:
     with pytest.raises(SandboxUnavailable, match="installed packages"):
         parse_inventory(raw)

@@ -17,7 +17,7 @@ from assay_contracts.tasks import FileCheck
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import ExecResult
+from assay_sandbox_runner.ports import ExecResult, SandboxUnavailable
 from assay_sandbox_runner.testing import SCRIPT, Runner, a_run, a_task
 
 THREE = tuple(a_task(f"t{n}", FileCheck(path="report.txt")) for n in (1, 2, 3))
@@ -220,3 +220,17 @@ async def test_what_was_removed_is_installed_again() -> None:
     for command in ("pip install tool", "pip uninstall -y tool", "pip install tool"):
         await install(command, sandbox)
     assert sandbox.runs == 3
+
+
+async def test_an_installation_that_was_cut_short_is_remembered_until_the_next_ends() -> None:
+    install, seen = Installations(), []
+
+    async def lost() -> ExecResult:
+        raise SandboxUnavailable("gone")
+
+    for command in ("python3 run.py", "pip install tool"):
+        with pytest.raises(SandboxUnavailable):
+            await install(command, lost)
+        seen.append(install.interrupted)
+    await install("pip install tool", Counting(exit_code=1))
+    assert [*seen, install.interrupted] == [False, True, False]

@@ -79,7 +79,8 @@ def open_provider(settings: Settings) -> SandboxProvider:
     )
     return DaytonaProvider(
         account,
-        most=settings.concurrency,
+        # As many in the background as in front, so that neither waits for the other.
+        most=2 * settings.concurrency,
         sandbox_ttl=settings.daytona_ttl,
         snapshot_ttl=settings.snapshot_ttl,
     )

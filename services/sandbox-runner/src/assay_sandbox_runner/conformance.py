@@ -1,5 +1,6 @@
 """How tests speak to sandboxes of every kind, so that one set of tests holds for all."""
 
+import shlex
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ LIMITS: Final = Limits(
 class Speech:
     """How to ask a kind of sandbox for things that a shell has no word for."""
 
-    install: Callable[[str, str], str]
+    install: Callable[..., str]
+    """Install a package of that name and version, which needs what is named after that."""
     look_up: Callable[[str], str]
     connect: Callable[[str, int], str]
     flood: Callable[[int], str]
@@ -37,13 +39,17 @@ def python(program: str) -> str:
     return f"python3 - <<'END'\n{program}\nEND"
 
 
-def _really_install(name: str, version: str) -> str:
+def _really_install(name: str, version: str, *needs: str) -> str:
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(
+        f"Requires-Dist: {need}\n" for need in needs
+    )
     return python(
-        "import os, site\n"
+        "import glob, os, shutil, site\n"
+        f"for old in glob.glob(site.getusersitepackages() + '/{name}-*.dist-info'):\n"
+        "    shutil.rmtree(old)\n"
         f"folder = site.getusersitepackages() + '/{name}-{version}.dist-info'\n"
         "os.makedirs(folder)\n"
-        "open(folder + '/METADATA', 'w').write("
-        f"'Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n')"
+        f"open(folder + '/METADATA', 'w').write({metadata!r})"
     )
 
 
@@ -61,7 +67,7 @@ REAL: Final = Speech(
     leave_running=lambda seconds: f"sleep {seconds} & nohup sleep {seconds} & echo started",
 )
 PRETENDED: Final = Speech(
-    install=lambda name, version: f"install {name} {version}",
+    install=lambda *words: shlex.join(("install", *words)),
     look_up=lambda host: f"call {host}",
     connect=lambda host, port: f"call {host}:{port}",
     flood=lambda lines: f"repeat {lines} line",

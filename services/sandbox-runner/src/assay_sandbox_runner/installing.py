@@ -23,6 +23,8 @@ class Installations:
 
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _done: dict[str, ExecResult] = field(default_factory=dict)
+    interrupted: bool = False
+    """Whether the last installation did not come to its end, well or not."""
 
     async def __call__(self, command: str, run: Callable[[], Awaitable[ExecResult]]) -> ExecResult:
         """The result of `command`, which `run` runs."""
@@ -33,7 +35,9 @@ class Installations:
                 return self._done[command]
             if removes_packages(command):
                 self._done.clear()
+            self.interrupted = True
             result = await run()
+            self.interrupted = False
             if result.exit_code == 0 and means_the_same_everywhere(command):
                 self._done[command] = result
             return result

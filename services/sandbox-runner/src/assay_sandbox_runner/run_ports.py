@@ -80,6 +80,9 @@ class Crew(Protocol):
     def use(self) -> ModelUse:
         """What all of them have cost so far."""
 
+    def was_installing(self) -> bool:
+        """Whether one of them was cut short while it installed packages."""
+
 
 class Executors(Protocol):
     def __call__(self, stopwatch: Stopwatch) -> Crew:

@@ -43,8 +43,10 @@ from assay_sandbox_runner.domain.attempt import (
     tokens_for_task,
 )
 from assay_sandbox_runner.domain.meeting import meeting_place
+from assay_sandbox_runner.domain.packages import told
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
+from assay_sandbox_runner.other_versions import install_packages, offered_instead
 from assay_sandbox_runner.ports import (
     SKILLS,
     WORKSPACE,
@@ -64,6 +66,7 @@ from assay_sandbox_runner.run_ports import (
 )
 
 _STEPS: Final[dict[RunKind, ProgressStep]] = {"online": "online_run", "offline": "offline_run"}
+_OPEN: Final[tuple[RunKind, ...]] = ("online", "mending")
 _LISTED_FILES: Final = 200
 _LIST_FILES: Final = (
     "find . -type f -not -path '*/__pycache__/*' -printf '%s %T@ %P\\0' | head -c 100000"
@@ -99,7 +102,14 @@ class CarryOutRun:
         crew = self.executors(stopwatch)
 
         def failed(category: FailureCategory, reason: str) -> Result:
-            return request.failed(Failure.of(category, reason, tokens=crew.use().tokens))
+            return request.failed(
+                Failure.of(
+                    category,
+                    reason,
+                    tokens=crew.use().tokens,
+                    while_installing=crew.was_installing(),
+                )
+            )
 
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
@@ -124,17 +134,22 @@ class CarryOutRun:
             self.provider.open(
                 name=f"{request.step_id}.{request.attempt}",
                 skills=skills.folder,
-                network="open" if request.kind == "online" else "blocked",
+                network="open" if request.kind in _OPEN else "blocked",
                 base=request.base,
                 limits=self.limits,
             ) as sandbox,
         ):
             before = await sandbox.packages()
+            install_failure = await install_packages(sandbox, request.install)
             worked = await self._work(request, sandbox, skills, crew, stopwatch)
-            after = await sandbox.packages()
+            before, after = told(before, await sandbox.packages())
+            offered = (
+                await offered_instead(sandbox, before, after) if request.kind == "online" else ()
+            )
             calls = attribute(await sandbox.network_calls(), [each.window for each in worked])
-            if request.capture:
-                await sandbox.snapshot(request.capture)
+            candidate = None if install_failure else request.capture
+            if candidate:
+                await sandbox.snapshot(candidate)
             proof = sandbox.proof()
         await together(self.traces.keep(each.outcome.trace_key, each.trace) for each in worked)
         model = crew.use()
@@ -146,9 +161,11 @@ class CarryOutRun:
             network_calls=calls[:LISTED_CALLS],
             network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
             sandbox=proof,
-            candidate=request.capture,
+            candidate=candidate,
             packages_before=before,
             packages_after=after,
+            offered=offered,
+            install_failure=install_failure,
             model=model,
             timings=RunTimings(
                 wall=time.perf_counter() - began, model=model.seconds, commands=stopwatch.seconds

@@ -12,7 +12,7 @@ class Settings(ServiceSettings, ModelSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     concurrency: int = Field(default=5, ge=1, validation_alias="ASSAY_RUNNER_CONCURRENCY")
-    """Runs that this process carries out at once."""
+    """Runs that this process carries out at once, and as many more in the background."""
     executor_model: str | None = Field(default=None, validation_alias="ASSAY_EXECUTOR_MODEL")
     """`provider:model` of the executing agents; none means the rehearsal model."""
     sandbox: Literal["bubblewrap", "daytona"] = Field(

@@ -64,6 +64,23 @@ def bundle_of(name: str, files: Mapping[str, str]) -> bytes:
     return target.getvalue()
 
 
+def wheel(name: str, version: str, source: str, *needs: str) -> bytes:
+    """A wheel made by hand, so that nothing has to be built or fetched."""
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    files = {
+        f"{name}.py": source,
+        f"{info}/METADATA": metadata + "".join(f"Requires-Dist: {need}\n" for need in needs),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, content in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(path, content)
+    return buffer.getvalue()
+
+
 @dataclass
 class Store:
     """Bundles and traces in memory, and whatever progress was said."""

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import AgentState, ToolCallRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -115,6 +115,9 @@ class DeepAgentCrew:
             role="executor", model=self.executors.label, prompt_version=PROMPT_VERSION
         )
 
+    def was_installing(self) -> bool:
+        return self.installations.interrupted
+
 
 def _system_prompt(task: Task, folder: str) -> str:
     given = "\n".join(f"- `{file.path}`" for file in task.files) or "- none"
@@ -128,18 +131,22 @@ def _bounds_hit(stopped_by: Bound | None, steps: Collection[TraceStep]) -> tuple
     return tuple(hit)
 
 
+Place = tuple[int, int, int]
+"""Turn of the model, place in that turn, and which came first where those say nothing."""
+
+
 class StepRecorder(AgentMiddleware[AgentState[Any], Any, Any]):
     """Writes down every tool call as it happens, those that never end included."""
 
     def __init__(self, skills: Collection[str]) -> None:
         super().__init__()
         self._expected = frozenset(skills)
-        self._steps: list[TraceStep] = []
+        self._steps: dict[Place, TraceStep] = {}
 
     @property
     def steps(self) -> tuple[TraceStep, ...]:
-        """In the order in which they were called."""
-        return tuple(self._steps)
+        """In the order in which the model asked for them: which of two at once began is chance."""
+        return tuple(step for _, step in sorted(self._steps.items()))
 
     async def abefore_model(
         self,
@@ -161,7 +168,7 @@ class StepRecorder(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ToolMessage | Command[Any]:
         at = datetime.now(UTC)
         began = time.perf_counter()
-        place = len(self._steps)
+        place = (*_asked_at(request), len(self._steps))
         unended = TraceStep(
             tool=request.tool_call["name"],
             arguments=_as_json(request.tool_call["args"]),
@@ -170,7 +177,7 @@ class StepRecorder(AgentMiddleware[AgentState[Any], Any, Any]):
             at=at,
             seconds=0,
         )
-        self._steps.append(unended)
+        self._steps[place] = unended
         result: ToolMessage | Command[Any] | None = None
         try:
             result = await handler(request)
@@ -179,6 +186,14 @@ class StepRecorder(AgentMiddleware[AgentState[Any], Any, Any]):
                 update={"seconds": time.perf_counter() - began, **_what_came_of(result)}
             )
         return result
+
+
+def _asked_at(request: ToolCallRequest) -> tuple[int, int]:
+    messages = request.state["messages"]
+    asked = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+    ids = [call["id"] for call in asked.tool_calls] if asked else []
+    call_id = request.tool_call["id"]
+    return len(messages), ids.index(call_id) if call_id in ids else len(ids)
 
 
 def _as_json(arguments: Mapping[str, Any]) -> str:

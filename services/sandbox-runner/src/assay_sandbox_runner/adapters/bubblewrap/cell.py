@@ -14,9 +14,9 @@ from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandbox_runner.adapters.bubblewrap import layout
 from assay_sandbox_runner.adapters.bubblewrap.control import Capture
 from assay_sandbox_runner.adapters.bubblewrap.guard import guard
-from assay_sandbox_runner.adapters.bubblewrap.packages import machine_packages, parse_inventory
 from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder, Snapshots
 from assay_sandbox_runner.adapters.bubblewrap.vessel import Vessel
+from assay_sandbox_runner.adapters.packages import in_order, machine_packages, parse_inventory
 from assay_sandbox_runner.adapters.probe import Probe
 from assay_sandbox_runner.adapters.problems import problem_of
 from assay_sandbox_runner.domain.calls import ObservedCall
@@ -189,8 +189,7 @@ class BubblewrapSandbox:
             seconds=_FILES_S,
         )
         await self._exchange(job)
-        packages = parse_inventory(job.captures[0].take()[0]) | machine_packages()
-        return tuple(sorted(packages, key=lambda p: (p.ecosystem, p.name.lower(), p.version)))
+        return in_order(parse_inventory(job.captures[0].take()[0]) | machine_packages())
 
     async def network_calls(self) -> list[ObservedCall]:
         return self._vessel.watch.calls() if self._vessel.watch is not None else []

@@ -9,7 +9,7 @@ import socket
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay_sandbox_runner.ports import SandboxUnavailable
 
@@ -18,6 +18,15 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _PIPE_BYTES: Final = 256 * 1024
 _PAUSE_S: Final = 0.002
 _LAST_LOOK_BYTES: Final = 1024 * 1024
+
+
+class Ready(NamedTuple):
+    """What the supervisor says first."""
+
+    process: int
+    """Its process id, as seen from here."""
+    observed: list[int]
+    """Descriptors to watch a blocked network by."""
 
 
 class Control:
@@ -30,10 +39,7 @@ class Control:
         self._loop = asyncio.get_running_loop()
         self._lost: str | None = None
         self._exits: dict[int, asyncio.Future[int]] = {}
-        self.prepared: asyncio.Future[list[int]] = self._loop.create_future()
-        """Descriptors from the launcher."""
-        self.ready: asyncio.Future[int] = self._loop.create_future()
-        """Process id, as seen from here, of the supervisor."""
+        self.ready: asyncio.Future[Ready] = self._loop.create_future()
         self._loop.add_reader(self._socket, self._hear)
 
     @property
@@ -82,8 +88,8 @@ class Control:
         self._loop.remove_reader(self._socket)
         self._socket.close()
         self._far.close()
-        waited_for: list[asyncio.Future[list[int]] | asyncio.Future[int]]
-        waited_for = [self.prepared, self.ready, *self._exits.values()]
+        waited_for: list[asyncio.Future[Ready] | asyncio.Future[int]]
+        waited_for = [self.ready, *self._exits.values()]
         for future in waited_for:
             if not future.done():
                 future.set_exception(SandboxUnavailable(why))
@@ -120,10 +126,8 @@ class Control:
         self._take(json.loads(data), descriptors, process)
 
     def _take(self, message: Mapping[str, object], descriptors: list[int], process: int) -> None:
-        if message["op"] == "prepared":
-            self.prepared.set_result(descriptors)
-        elif message["op"] == "ready":
-            self.ready.set_result(process)
+        if message["op"] == "ready":
+            self.ready.set_result(Ready(process, descriptors))
         else:
             number, code = message["id"], message["code"]
             assert isinstance(number, int)

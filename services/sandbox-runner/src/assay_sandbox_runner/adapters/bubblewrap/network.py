@@ -26,6 +26,7 @@ _LISTED: Final = 1000
 """Calls beyond this many are not listed."""
 _COMMAND_LENGTH: Final = 200
 _DNS_PORT: Final = 53
+_VERSION_6: Final = "Ip6OutNoRoutes"
 
 
 class _Command(NamedTuple):
@@ -106,13 +107,11 @@ class KernelCounters:
     def unroutable(self) -> int:
         total = 0
         for descriptor in self._descriptors:
-            lines = [
-                line.split() for line in os.pread(descriptor, 1 << 16, 0).decode().splitlines()
-            ]
-            for names, values in pairwise(lines):
-                if names[0] == values[0] == "Ip:":
-                    total += int(values[names.index("OutNoRoutes")])
-            total += sum(int(line[1]) for line in lines if line[0] == "Ip6OutNoRoutes")
+            lines = os.pread(descriptor, 1 << 16, 0).decode().splitlines()
+            version_4 = [line.split() for line in lines if line.startswith("Ip:")]
+            for names, values in pairwise(version_4):
+                total += int(values[names.index("OutNoRoutes")])
+            total += sum(int(line.split()[1]) for line in lines if line.startswith(_VERSION_6))
         return total
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
@@ -15,16 +14,16 @@ from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.bubblewrap.cell import BubblewrapSandbox
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import remove_abandoned_groups
 from assay_sandbox_runner.adapters.bubblewrap.launchpad import Launchpad
-from assay_sandbox_runner.adapters.bubblewrap.layout import interpreter, write_settings
 from assay_sandbox_runner.adapters.bubblewrap.state import (
+    OwnFiles,
     SandboxFolder,
     Snapshots,
     sweep_sandboxes,
 )
-from assay_sandbox_runner.adapters.bubblewrap.vessel import SANDBOX_UID, Vessel
+from assay_sandbox_runner.adapters.bubblewrap.vessel import Vessel
+from assay_sandbox_runner.adapters.inside.launcher import SANDBOX_UID
 from assay_sandbox_runner.adapters.probe import Probe
 from assay_sandbox_runner.adapters.process import uninterrupted
-from assay_sandbox_runner.adapters.programs import programs_on_disk
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 
 
@@ -51,8 +50,7 @@ class BubblewrapProvider:
         """Keep sandboxes' folders and snapshots under `state_dir`."""
         self._sandboxes = state_dir / "sandboxes"
         self._snapshots = Snapshots(state_dir / "snapshots", snapshot_ttl)
-        self._programs_root = state_dir / "programs"
-        self._programs: Path | None = None
+        self._own = OwnFiles(state_dir / "own")
         self._launchpad = Launchpad()
         self._probe = probe or Probe()
 
@@ -76,24 +74,14 @@ class BubblewrapProvider:
     async def _open(
         self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
-        if self._programs is None:
-            self._programs = await asyncio.to_thread(self._put_programs)
         folder = self._make_folder(name)
-        vessel = Vessel(folder, limits, programs=self._programs, launchpad=self._launchpad)
+        vessel = Vessel(folder, limits, own=self._own, launchpad=self._launchpad)
         sandbox = BubblewrapSandbox(folder, self._snapshots, vessel, limits, base)
         try:
             await self._start(sandbox, folder, skills, network, base)
             yield sandbox
         finally:
             await uninterrupted(_destroy(sandbox, folder))
-
-    def _put_programs(self) -> Path:
-        try:
-            return programs_on_disk(self._programs_root, interpreter().path)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise SandboxUnavailable(
-                f"the sandboxes' own programs cannot be put into {self._programs_root}: {error}"
-            ) from error
 
     def _make_folder(self, name: str) -> SandboxFolder:
         try:
@@ -113,7 +101,6 @@ class BubblewrapProvider:
         base: str | None,
     ) -> None:
         try:
-            write_settings(folder.path / "etc", network)
             await self._make_home(folder.home, base)
             if os.geteuid() == 0:
                 _let_everyone_read(skills)

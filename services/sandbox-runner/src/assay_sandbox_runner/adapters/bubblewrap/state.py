@@ -1,4 +1,4 @@
-"""What lies on disk: a folder for each sandbox, and the snapshots.
+"""What lies on disk: a folder for each sandbox, what they have in common, and the snapshots.
 
 A sandbox's folder is locked by the process that owns it for as long as that process lives, so
 whoever can take the lock knows that the owner is dead, in whichever container it lived.
@@ -6,6 +6,7 @@ whoever can take the lock knows that the owner is dead, in whichever container i
 
 import asyncio
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import signal
 import stat
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -205,6 +207,37 @@ def _open_up(path: Path) -> None:
     mode = path.lstat().st_mode
     if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
         path.chmod(stat.S_IRWXU)
+
+
+class OwnFiles:
+    """Files that sandboxes have in common, on disk once for each content."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, files: Mapping[str, bytes]) -> Path:
+        """A folder with these files, for everyone to read."""
+        digest = hashlib.sha256()
+        for path, content in sorted(files.items()):
+            digest.update(f"{path}\0{len(content)}\0".encode() + content)
+        target = self._folder / digest.hexdigest()[:16]
+        if not target.is_dir():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=_HALF_MADE, dir=self._folder) as half_made:
+                _write(files, Path(half_made, "own"))
+                with suppress(OSError):  # another runner was faster, with the same files
+                    Path(half_made, "own").rename(target)
+        return target
+
+
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o644)
+        path.parent.chmod(0o755)
+    folder.chmod(0o755)
 
 
 class Snapshots:

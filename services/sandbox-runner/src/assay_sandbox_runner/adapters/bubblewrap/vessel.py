@@ -5,36 +5,35 @@ import os
 import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.bubblewrap import layout
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup
-from assay_sandbox_runner.adapters.bubblewrap.control import Control
+from assay_sandbox_runner.adapters.bubblewrap.control import Control, Ready
 from assay_sandbox_runner.adapters.bubblewrap.launchpad import Launched, Launchpad
 from assay_sandbox_runner.adapters.bubblewrap.network import NetworkWatch
-from assay_sandbox_runner.adapters.bubblewrap.state import SandboxFolder
-from assay_sandbox_runner.adapters.inside import launcher
+from assay_sandbox_runner.adapters.bubblewrap.state import OwnFiles, SandboxFolder
+from assay_sandbox_runner.adapters.inside import first
 from assay_sandbox_runner.adapters.process import readable
 from assay_sandbox_runner.ports import Limits, SandboxUnavailable
-
-SANDBOX_UID: Final = 64100
-"""Whom a sandbox's processes are on the machine, when root starts them."""
-
-T = TypeVar("T")
 
 _START_S: Final = 20.0
 _DEATH_S: Final = 10.0
 
 
+class _EndedUnasked(SandboxUnavailable):
+    """It ended before it was ready, and did not say why."""
+
+
 class Vessel:
-    """Starts `bwrap` with the supervisor inside, and ends it with all that runs in it."""
+    """Has process 1 of a sandbox started, and ends it with all that runs in it."""
 
     def __init__(
-        self, folder: SandboxFolder, limits: Limits, *, programs: Path, launchpad: Launchpad
+        self, folder: SandboxFolder, limits: Limits, *, own: OwnFiles, launchpad: Launchpad
     ) -> None:
         self._folder = folder
-        self._programs = programs
+        self._own = own
         self._launchpad = launchpad
         self._limits = limits
         self._child: Launched | None = None
@@ -49,40 +48,55 @@ class Vessel:
         Raises:
             SandboxUnavailable: it does not start; says what `bwrap` or the launcher said.
         """
+        try:
+            ready = await self._launched(skills, network)
+        except _EndedUnasked:
+            # Something on the machine killed it before anything ran inside: nothing is lost yet.
+            await self.stop()
+            self._child, self.group, self.control = None, None, Control()
+            ready = await self._launched(skills, network)
+        if network == "blocked":
+            self.watch = NetworkWatch(ready.observed)
+        self._first = os.pidfd_open(ready.process)
+        assert self._child is not None
+        self._folder.record([self._child.pid, ready.process], self.group)
+
+    async def _launched(self, skills: Path, network: NetworkMode) -> Ready:
         self.group = self._launchpad.take_group(self._limits.memory_bytes)
         await self._launch(skills, network)
-        descriptors = await self._wait_for(self.control.prepared)
-        if network == "blocked":
-            self.watch = NetworkWatch(descriptors)
-        supervisor = await self._wait_for(self.control.ready)
-        self._first = os.pidfd_open(supervisor)
-        assert self._child is not None
-        self._folder.record([self._child.pid, supervisor], self.group)
+        return await self._ready()
 
     async def _launch(self, skills: Path, network: NetworkMode) -> None:
-        spec = launcher.Spec(
-            control=layout.CONTROL,
-            uid=SANDBOX_UID if os.geteuid() == 0 else None,
+        spec = first.Spec(
             blocked=network == "blocked",
-            stage=layout.staged_folders(self._folder.path, skills, self._programs),
+            stage=layout.staged_folders(
+                home=self._folder.home, own=self._own.put(layout.own_files(network)), skills=skills
+            ),
             bwrap=layout.staged_bwrap(),
             arguments=layout.bwrap_arguments(self._limits),
+            environment=layout.ENVIRONMENT,
+            bounds=layout.bounds(self._limits),
         )
         with self._folder.log.open("wb") as log:
             self._child = await self._launchpad.launch(
                 spec, group=self.group, control=self.control.far, log=log.fileno()
             )
         self.control.started()
-        self._folder.record([self._child.pid], self.group)
 
-    async def _wait_for(self, answer: asyncio.Future[T]) -> T:
+    async def _ready(self) -> Ready:
         try:
             async with asyncio.timeout(_START_S):
-                return await asyncio.shield(answer)
-        except (TimeoutError, SandboxUnavailable) as error:
-            said = self._folder.log.read_text(errors="replace").strip()[-1000:]
-            why = said or f"no answer within {_START_S:g} seconds"
+                return await asyncio.shield(self.control.ready)
+        except TimeoutError as error:
+            why = self._said() or f"no answer within {_START_S:g} seconds"
             raise SandboxUnavailable(f"the sandbox did not start: {why}") from error
+        except SandboxUnavailable as error:
+            if said := self._said():
+                raise SandboxUnavailable(f"the sandbox did not start: {said}") from error
+            raise _EndedUnasked(f"the sandbox did not start: {error}") from error
+
+    def _said(self) -> str:
+        return self._folder.log.read_text(errors="replace").strip()[-1000:]
 
     async def stop(self) -> None:
         """End every process of it and let go of everything; safe at any stage of the start."""
@@ -91,8 +105,8 @@ class Vessel:
         self.control.lose("the sandbox is closed")
         if self.watch is not None:
             self.watch.close()
-        elif self.control.prepared.done() and not self.control.prepared.exception():
-            for descriptor in self.control.prepared.result():
+        elif self.control.ready.done() and not self.control.ready.exception():
+            for descriptor in self.control.ready.result().observed:
                 os.close(descriptor)
         if self._first is not None:
             os.close(self._first)

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandbox_runner.adapters.bubblewrap.layout import ENVIRONMENT, HOME
-from assay_sandbox_runner.adapters.bubblewrap.packages import parse_inventory
 from assay_sandbox_runner.adapters.daytona.calls import Asked, calls_of, parse_log, parse_trace
 from assay_sandbox_runner.adapters.daytona.preload import packed, skill_digests
 from assay_sandbox_runner.adapters.daytona.questions import ROOT, Place, Questions
 from assay_sandbox_runner.adapters.daytona.snapshots import Snapshots
+from assay_sandbox_runner.adapters.packages import in_order, parse_inventory
 from assay_sandbox_runner.adapters.probe import Probe
 from assay_sandbox_runner.adapters.problems import problem_of
 from assay_sandbox_runner.adapters.programs import PATH_INSIDE, PROBE
@@ -233,8 +233,7 @@ class DaytonaSandbox:
         answer = await self._run(
             [self._place.python, "-I", "-S", f"{_INSIDE}/inventory.py", "system"]
         )
-        packages = parse_inventory(base64.b64decode(answer["out"]))
-        return tuple(sorted(packages, key=lambda p: (p.ecosystem, p.name.lower(), p.version)))
+        return in_order(parse_inventory(base64.b64decode(answer["out"])))
 
     async def network_calls(self) -> list[ObservedCall]:
         if self._watch is None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandbox_runner.adapters.fake.files import Environment, FakeFiles
+from assay_sandbox_runner.adapters.packages import applying, in_order
 from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.ports import (
     TIMED_OUT,
@@ -142,8 +143,7 @@ class FakeSandbox:
 
     async def packages(self) -> tuple[Package, ...]:
         self._check()
-        everything = self._files.environment.packages
-        return tuple(sorted(everything, key=lambda p: (p.ecosystem, p.name.lower(), p.version)))
+        return in_order(self._files.environment.packages)
 
     async def network_calls(self) -> list[ObservedCall]:
         return list(self._calls) if self._network == "blocked" else []
@@ -227,8 +227,12 @@ class FakeSandbox:
         return 1
 
     def install(self, turn: _Turn) -> int:
-        name, version = turn.rest
-        self._files.environment.packages.add(Package(ecosystem="pip", name=name, version=version))
+        """`install name version needs…`; another version of it goes."""
+        name, version, *needs = turn.rest
+        installed = self._files.environment.packages
+        installed -= {package for package in installed if package.name == name}
+        requires = tuple(applying(needs, {"sys_platform": "fake"}))
+        installed.add(Package(ecosystem="pip", name=name, version=version, requires=requires))
         return 0
 
     def call(self, turn: _Turn) -> int:
@@ -275,7 +279,8 @@ _WORDS: Final[Mapping[str, Callable[[FakeSandbox, _Turn], int]]] = {
 
 
 def _parts(command: str) -> list[tuple[str, str]]:
-    pieces = re.split(r"(&&|;)", command)
+    outside_quotes = r"(?=(?:[^']*'[^']*')*[^']*$)"
+    pieces = re.split(f"(&&|;){outside_quotes}", command)
     return list(zip([";", *pieces[1::2]], pieces[::2], strict=True))
 
 

@@ -1,5 +1,5 @@
-"""Programs that run inside sandboxes.
+"""Programs that run inside sandboxes, or make them.
 
-The standard library alone, and plain: a sandbox's Python may be older than the runner's. They are
-copied with `__pycache__` beside them, so that they start without being compiled.
+The standard library alone. Those that a sandbox's own Python runs are plain: it may be older than
+the runner's.
 """

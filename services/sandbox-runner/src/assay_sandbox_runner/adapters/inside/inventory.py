@@ -1,75 +1,168 @@
 """Lists what is installed for Python and Node inside the sandbox, as JSON.
 
 Reads what the packages say of themselves and runs none of their code. With the argument `system`
-it also lists what the system's own package manager has installed.
+it also lists what the system's own package manager has installed. Each package is
+`[ecosystem, name, version, needs]`; what it needs is as its metadata has it, but for packages of
+the system, where it is the names of the installed packages that meet the need.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import site
 import sys
 from collections.abc import Iterator
-from importlib import metadata
+
+Entry = tuple[str, str, str, list[str]]
+
+STATUS = "/var/lib/dpkg/status"
+_METADATA_BYTES = 256 * 1024
+_MOST_NEEDS = 200
+_LONGEST_NEED = 300
+_MOST_NODE_PACKAGES = 5000
+_SYSTEM_NEEDS = ("Depends", "Pre-Depends", "Recommends")
 
 
-def _python() -> Iterator[list[str]]:
-    folders = [site.getusersitepackages(), *site.getsitepackages()]
-    for distribution in metadata.distributions(path=folders):
-        try:
-            name, version = distribution.metadata["Name"], distribution.version
-        except Exception:  # noqa: BLE001, S112 - whatever is wrong with it, it is not installed well
-            continue
-        if name and version:
-            yield ["pip", str(name), str(version)]
+def _python() -> Iterator[Entry]:
+    """The distribution that an import would find comes first, and hides the others of its name."""
+    seen = set()
+    for folder in (site.getusersitepackages(), *site.getsitepackages()):
+        for path in _metadata_files(folder):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+                    head = file.read(_METADATA_BYTES).split("\n\n", 1)[0]
+            except OSError:
+                continue
+            fields = [line.split(": ", 1) for line in head.splitlines() if ": " in line]
+            first = {field[0].lower(): field[1].strip() for field in reversed(fields)}
+            name, version = first.get("name"), first.get("version")
+            if not name or not version:
+                continue
+            key = re.sub(r"[-_.]+", "-", name).lower()
+            if key in seen:
+                continue
+            seen.add(key)
+            needs = [field[1].strip() for field in fields if field[0].lower() == "requires-dist"]
+            yield "pip", name, version, _bounded(needs)
+
+
+def _metadata_files(folder: str) -> Iterator[str]:
+    try:
+        entries = sorted(os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        return
+    for entry in entries:
+        path = folder + "/" + entry
+        if entry.endswith(".dist-info"):
+            yield path + "/METADATA"
+        elif entry.endswith(".egg-info"):
+            yield path + "/PKG-INFO" if os.path.isdir(path) else path  # noqa: PTH112
 
 
 def _node_folders(root: str) -> Iterator[str]:
+    """The packages below a folder of modules, and those that they keep for themselves."""
     try:
-        entries = os.listdir(root)  # noqa: PTH208
+        entries = sorted(os.listdir(root))  # noqa: PTH208
     except OSError:
         return
     for entry in entries:
         path = root + "/" + entry
         if entry.startswith("@"):
             yield from _node_folders(path)
-        else:
+        elif not os.path.islink(path):  # noqa: PTH114
             yield path
+            yield from _node_folders(path + "/node_modules")
 
 
-def _node() -> Iterator[list[str]]:
-    for root in (
+def _node() -> Iterator[Entry]:
+    roots = (
         os.environ["NPM_CONFIG_PREFIX"] + "/lib/node_modules",
         os.environ["HOME"] + "/node_modules",
         "/usr/local/lib/node_modules",
         "/usr/lib/node_modules",
-    ):
-        for folder in _node_folders(root):
-            try:
-                with open(folder + "/package.json", encoding="utf-8") as file:  # noqa: PTH123
-                    package = json.load(file)
-                yield ["npm", str(package["name"]), str(package["version"])]
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
+    )
+    left = _MOST_NODE_PACKAGES
+    for folder in (folder for root in roots for folder in _node_folders(root)):
+        left -= 1
+        if left < 0:
+            return
+        try:
+            with open(folder + "/package.json", encoding="utf-8") as file:  # noqa: PTH123
+                package = json.load(file)
+            needs = [
+                str(name) + "@" + str(wanted)
+                for kind in ("dependencies", "optionalDependencies", "peerDependencies")
+                for name, wanted in (package.get(kind) or {}).items()
+            ]
+            yield "npm", str(package["name"]), str(package["version"]), _bounded(needs)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
 
 
-def _system() -> Iterator[list[str]]:
+def system_packages(status: str = STATUS) -> Iterator[Entry]:
+    """What dpkg says is installed; nothing where it keeps no list."""
     try:
-        with open("/var/lib/dpkg/status", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        with open(status, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             paragraphs = file.read().split("\n\n")
     except OSError:
         return
-    for paragraph in paragraphs:
-        fields = dict(
-            line.split(": ", 1)
-            for line in paragraph.splitlines()
-            if ": " in line[1:] and line[0] != " "
-        )
-        if fields.get("Status", "").endswith(" installed"):
-            yield ["system", fields["Package"], fields["Version"]]
+    installed = [
+        fields
+        for fields in map(_fields, paragraphs)
+        if fields.get("Status", "").endswith(" installed") and "Version" in fields
+    ]
+    providers: dict[str, list[str]] = {}
+    for fields in installed:
+        for name in (fields["Package"], *_names(fields.get("Provides", ""))):
+            providers.setdefault(name, []).append(fields["Package"])
+    for fields in installed:
+        wanted = (name for kind in _SYSTEM_NEEDS for name in _names(fields.get(kind, "")))
+        needs = {provider for name in wanted for provider in providers.get(name, ())}
+        yield "system", fields["Package"], fields["Version"], _bounded(sorted(needs))
+
+
+def _fields(paragraph: str) -> dict[str, str]:
+    return {
+        line.split(": ", 1)[0]: line.split(": ", 1)[1]
+        for line in paragraph.splitlines()
+        if ": " in line[1:] and line[0] != " "
+    }
+
+
+def _names(relation: str) -> list[str]:
+    """Every package that a relation such as `a (>= 1), b:any | c` speaks of."""
+    alternatives = re.split(r"[,|]", relation)
+    return [re.split(r"[\s(:]", each.strip(), maxsplit=1)[0] for each in alternatives if each]
+
+
+def _bounded(needs: list[str]) -> list[str]:
+    return [need for need in needs if len(need) <= _LONGEST_NEED][:_MOST_NEEDS]
+
+
+def _interpreter() -> dict[str, str]:
+    """What decides which of a Python package's needs apply, by its names in the standard."""
+    machine, version = os.uname(), ".".join(str(part) for part in sys.version_info[:3])
+    implementation = sys.implementation
+    return {
+        "implementation_name": implementation.name,
+        "implementation_version": ".".join(str(part) for part in implementation.version[:3]),
+        "os_name": os.name,
+        "platform_machine": machine.machine,
+        "platform_python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(
+            implementation.name, implementation.name
+        ),
+        "platform_release": machine.release,
+        "platform_system": machine.sysname,
+        "platform_version": machine.version,
+        "python_full_version": version,
+        "python_version": ".".join(version.split(".")[:2]),
+        "sys_platform": sys.platform,
+    }
 
 
 if __name__ == "__main__":
-    system = _system() if "system" in sys.argv[1:] else ()
-    print(json.dumps([*_python(), *_node(), *system]))  # noqa: T201
+    system = system_packages() if "system" in sys.argv[1:] else ()
+    answer = {"packages": [*_python(), *_node(), *system], "interpreter": _interpreter()}
+    print(json.dumps(answer))  # noqa: T201

@@ -35,6 +35,11 @@ def hide() -> None:
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
+def show() -> None:
+    """Undo `hide`."""
+    _prctl(_PR_SET_DUMPABLE, 1)
+
+
 def adopt_orphans() -> None:
     """Stay above all that this process starts, however detached."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -68,7 +73,7 @@ def bound(limits: dict[str, int]) -> None:
         least = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(what, (least, least))
     # Memory that runs out is taken from commands, not from those who watch them.
-    _prctl(_PR_SET_DUMPABLE, 1)
+    show()
     with open("/proc/self/oom_score_adj", "w") as score:  # noqa: PTH123
         score.write("500")
 

@@ -1,28 +1,21 @@
-"""Process 1 of a bubblewrap sandbox: runs commands and moves files for the runner outside.
+"""What process 1 of a bubblewrap sandbox does: runs commands, moves files for the runner outside.
 
-Requests are packets `operation number` on the socket named by the first argument. They carry file
-descriptors: the request's frame (8 bytes of length, that much `marshal`, then bytes), and pipes
-for what comes out. Each request but `kill` is answered by `{"op": "exit", "id", "code"}`.
-
-It is started for every sandbox, so it imports only what is quick to import.
+Requests are packets `operation number` on a socket. They carry file descriptors: the request's
+frame (8 bytes of length, that much `marshal`, then bytes), and pipes for what comes out. Each
+request but `kill` is answered by `{"op": "exit", "id", "code"}`.
 """
 
 from __future__ import annotations
 
-import _socket
+import json
 import marshal
 import os
 import select
-import sys
+import signal
+import socket
+from typing import Any, NoReturn
 
-from assay_sandbox_runner.adapters.inside import processes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal
-    from typing import Any, NoReturn
-else:
-    import _signal as signal
+from assay_sandbox_runner.adapters.inside import files, probing, processes
 
 
 def _read_frame(descriptor: int) -> tuple[dict[str, Any], bytes]:
@@ -31,7 +24,9 @@ def _read_frame(descriptor: int) -> tuple[dict[str, Any], bytes]:
         return marshal.loads(frame.read(length)), frame.read()  # noqa: S302 - from the runner
 
 
-def _shepherd(limits: dict[str, int], frame: int, out: int, err: int) -> NoReturn:
+def _shepherd(
+    limits: dict[str, int], environment: dict[str, str], frame: int, out: int, err: int
+) -> NoReturn:
     """Stay above a command, so that all it starts hangs under one process."""
     processes.adopt_orphans()
     request, _ = _read_frame(frame)
@@ -40,7 +35,7 @@ def _shepherd(limits: dict[str, int], frame: int, out: int, err: int) -> NoRetur
         processes.become(
             request["argv"],
             cwd=request["cwd"],
-            environment={**os.environ, "SANDBOX_COMMAND": str(request["number"])},
+            environment={**environment, "SANDBOX_COMMAND": str(request["number"])},
             out=out,
             err=err,
             prepare=lambda: processes.bound(limits),
@@ -53,8 +48,6 @@ def _shepherd(limits: dict[str, int], frame: int, out: int, err: int) -> NoRetur
 
 
 def _put(frame: int, out: int) -> None:
-    from assay_sandbox_runner.adapters.inside import files  # noqa: PLC0415
-
     request, body = _read_frame(frame)
     problems: list[int] = []
     position = 0
@@ -66,8 +59,6 @@ def _put(frame: int, out: int) -> None:
 
 
 def _get(frame: int, out: int) -> None:
-    from assay_sandbox_runner.adapters.inside import files  # noqa: PLC0415
-
     request, _ = _read_frame(frame)
     for path in request["paths"]:
         problem, data = files.get(path, request["file_bytes"])
@@ -76,25 +67,22 @@ def _get(frame: int, out: int) -> None:
 
 
 def _probe(frame: int, out: int) -> None:
-    from assay_sandbox_runner.adapters.inside import probing  # noqa: PLC0415
-
+    # A runner that is not root reads from this process where it tries to go. Nobody else is here.
+    processes.show()
     request, _ = _read_frame(frame)
     seconds: float = request["seconds"]
     addresses = [probing.try_address(host, port, seconds) for host, port in request["addresses"]]
     names = [probing.try_name(name) for name in request["names"]]
-    os.write(out, _json({"addresses": addresses, "names": names}).encode())
-
-
-def _json(seen: dict[str, list[str]]) -> str:
-    # Error names and messages of the C library: nothing to escape, and no `json` to wait for.
-    parts = ('"%s": [%s]' % (k, ", ".join('"%s"' % v for v in seen[k])) for k in seen)  # noqa: UP031
-    return "{" + ", ".join(parts) + "}"
+    os.write(out, json.dumps({"addresses": addresses, "names": names}).encode())
 
 
 class _Supervisor:
-    def __init__(self, control: _socket.socket, limits: dict[str, int]) -> None:
+    def __init__(
+        self, control: socket.socket, limits: dict[str, int], environment: dict[str, str]
+    ) -> None:
         self._control = control
         self._limits = limits
+        self._environment = environment
         self._jobs: dict[int, int] = {}
 
     def _say(self, message: str) -> None:
@@ -108,7 +96,7 @@ class _Supervisor:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if operation == "run":
-            _shepherd(self._limits, *descriptors)
+            _shepherd(self._limits, self._environment, *descriptors)
         try:
             {"put": _put, "get": _get, "probe": _probe}[operation](*descriptors)
         except OSError as error:
@@ -154,7 +142,7 @@ class _Supervisor:
                 self._say_exit(number, processes.exit_code(status))
 
     def _hear(self) -> None:
-        space = _socket.CMSG_SPACE(4 * 4)
+        space = socket.CMSG_SPACE(4 * 4)
         data, ancillary, _, _ = self._control.recvmsg(4096, space)
         if not data:
             os._exit(0)
@@ -180,7 +168,6 @@ class _Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         heard = self._control.fileno()
-        self._say('{"op": "ready"}')
         while True:
             readable, _, _ = select.select([heard, woken], [], [])
             if woken in readable:
@@ -190,16 +177,8 @@ class _Supervisor:
                 self._hear()
 
 
-def main() -> None:
-    control = _socket.socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(control.fileno(), False)
-    # As process 1 it takes only signals that it handles, and it handles none from inside.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    processes.hide()
-    nothing = os.open("/dev/null", os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    os.closerange(3, control.fileno())
-    os.closerange(control.fileno() + 1, 1024)
-    limits = (pair.split("=") for pair in sys.argv[2].split(","))
-    _Supervisor(control, {name: int(value) for name, value in limits}).serve()
+def supervise(
+    control: socket.socket, limits: dict[str, int], environment: dict[str, str]
+) -> NoReturn:
+    """Do what comes in on `control`, until the other end is closed."""
+    _Supervisor(control, limits, environment).serve()

@@ -1,0 +1,63 @@
+"""What is worth telling of the packages that a run found and left. Pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from assay_contracts.runs import Ecosystem, Package
+
+_NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.+-]*(?:/[\w.-]+)?")
+_SEPARATORS: Final = re.compile(r"[-_.]+")
+
+Key = tuple[Ecosystem, str]
+
+
+def told(
+    before: Sequence[Package], after: Sequence[Package]
+) -> tuple[tuple[Package, ...], tuple[Package, ...]]:
+    """Both lists, with needs only where they lead to a package that changed.
+
+    A message is bounded, and the needs of a whole machine's packages are not: those that lead
+    nowhere new explain nothing.
+    """
+    leading = _leading_to(changed(before, after), [*before, *after])
+    return _with_needs_of(leading, before), _with_needs_of(leading, after)
+
+
+def changed(before: Sequence[Package], after: Sequence[Package]) -> frozenset[Key]:
+    """The packages that came, went, or are at another version."""
+    had, has = ({(key_of(p), p.version) for p in packages} for packages in (before, after))
+    return frozenset(key for key, _ in had ^ has)
+
+
+def key_of(package: Package) -> Key:
+    return package.ecosystem, _normalised(package.ecosystem, package.name)
+
+
+def _leading_to(targets: frozenset[Key], packages: Sequence[Package]) -> frozenset[Key]:
+    """The packages that need one of these, directly or through others, and these themselves."""
+    needed_by: dict[Key, set[Key]] = {}
+    for package in packages:
+        for need in package.requires:
+            if found := _NAME.match(need):
+                needed = package.ecosystem, _normalised(package.ecosystem, found[0])
+                needed_by.setdefault(needed, set()).add(key_of(package))
+    leading, fresh = set(targets), set(targets)
+    while fresh:
+        fresh = {user for key in fresh for user in needed_by.get(key, ())} - leading
+        leading |= fresh
+    return frozenset(leading)
+
+
+def _with_needs_of(leading: frozenset[Key], packages: Sequence[Package]) -> tuple[Package, ...]:
+    return tuple(
+        package
+        if key_of(package) in leading or not package.requires
+        else package.model_copy(update={"requires": ()})
+        for package in packages
+    )
+
+
+def _normalised(ecosystem: Ecosystem, name: str) -> str:
+    # Python's own rule: case and the kind of separator do not matter.
+    return _SEPARATORS.sub("-", name).lower() if ecosystem == "pip" else name
