@@ -17,7 +17,8 @@ from hypothesis.stateful import (
 
 from assay_contracts.base import Failure, Result, Work
 from assay_contracts.reports import ReportRequested
-from assay_contracts.runs import RunFinished, RunRequested
+from assay_contracts.runs import Package, RunFinished, RunRequested
+from assay_contracts.skills import Dependencies
 from assay_contracts.validations import CleanupRequested, ProgressStep, ValidationCompleted
 from assay_scorer.domain.conductor import (
     TRIES,
@@ -31,7 +32,14 @@ from assay_scorer.domain.conductor import (
 )
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import NOW, a_validation, an_environment, gone_wrong, well_done
+from assay_scorer.testing import (
+    NOW,
+    a_full_test,
+    a_validation,
+    an_environment,
+    gone_wrong,
+    well_done,
+)
 
 STEPS: tuple[ProgressStep, ...] = (
     "planning",
@@ -42,6 +50,7 @@ STEPS: tuple[ProgressStep, ...] = (
     "reporting",
 )
 NAMES = ("alpha", "beta", "gamma")
+UNITLIB = tuple(Package(ecosystem="pip", name="unitlib", version=each) for each in ("1.0", "2.0"))
 LATER = NOW + timedelta(hours=1)
 
 
@@ -272,15 +281,23 @@ class Bus(RuleBasedStateMachine):
 
     works = Bundle("works")
 
-    @initialize(target=works, approved=st.integers(0, 3))
-    def upload(self, approved: int) -> Work:
+    @initialize(
+        target=works, approved=st.integers(0, 3), full_test=st.booleans(), clashes=st.booleans()
+    )
+    def begin(self, approved: int, full_test: bool, clashes: bool) -> Work:
+        """If it clashes, it replaces a package that all approved skills need."""
         self.now = NOW
         self.said: list[ValidationCompleted] = []
         self.snapshots: set[str] = set()
         self.cleaned: set[str] = set()
         self.queue: list[Work] = []
+        self.clashes = clashes
+        needed = Dependencies(pip=("unitlib",) if clashes else ())
+        environment = an_environment(*NAMES[:approved], dependencies=needed)
         self.validation: Validation = a_validation()
-        self._take(Admitted(environment=an_environment(*NAMES[:approved])))
+        if full_test and approved:
+            self.validation = a_full_test(environment)
+        self._take(Admitted(environment=environment))
         return self.queue[-1]
 
     def _take(self, fact: Fact) -> None:
@@ -302,9 +319,42 @@ class Bus(RuleBasedStateMachine):
     @rule(work=works, grade=st.integers(1, 5), calls=st.integers(0, 4), used=st.booleans())
     def finish(self, work: Work, grade: int, calls: int, used: bool) -> None:
         result = well_done(work, grade=grade, calls=calls, used=used)
-        if isinstance(result, RunFinished) and result.candidate:
-            self.snapshots.add(result.candidate)
+        if isinstance(result, RunFinished):
+            result = self._with_packages(work, result, puts_back=not used)
+            if result.candidate:
+                self.snapshots.add(result.candidate)
         self._take(as_fact(result))
+
+    def _with_packages(self, work: Work, result: RunFinished, *, puts_back: bool) -> RunFinished:
+        assert isinstance(work, RunRequested)
+        if not self.clashes:
+            return result
+        replaced = work.kind == "online" or (work.kind == "regression" and puts_back)
+        after = (UNITLIB[1 if replaced else 0],)
+        return result.model_copy(update={"packages_before": UNITLIB[:1], "packages_after": after})
+
+    @precondition(lambda self: self.clashes)
+    @rule(retests=st.integers(0, 10))
+    def break_and_mend(self, retests: int) -> None:
+        """As far as layer 2, where every skill breaks, and then some way through mending."""
+        for _ in range(20):
+            if self.validation.step in ("reporting", "done"):
+                return
+            mending = self.validation.step == "mending"
+            if mending and (retests := retests - 1) < 0:
+                return
+            work = open_work(self.validation)[0]
+            breaks = self.validation.step == "regression"
+            self.finish(work, grade=1 if breaks else 5, calls=0, used=True)
+
+    @precondition(lambda self: self.validation.step == "mending")
+    @rule()
+    def fail_to_install(self) -> None:
+        work = open_work(self.validation)[0]
+        result = well_done(work)
+        if isinstance(result, RunFinished) and isinstance(work, RunRequested) and work.install:
+            refused = {"install_failure": "no such version", "candidate": None}
+            self._take(as_fact(result.model_copy(update=refused)))
 
     @rule(count=st.integers(1, 8))
     def go_on_well(self, count: int) -> None:
@@ -332,7 +382,7 @@ class Bus(RuleBasedStateMachine):
     @precondition(lambda self: len(self.queue) > 6)
     @rule()
     def cancel(self) -> None:
-        self._take(Cancelled(actor="admin"))
+        self._take(Cancelled(why="Cancelled by admin"))
 
     @invariant()
     def completed_at_most_once_and_only_when_done(self) -> None:
@@ -344,11 +394,20 @@ class Bus(RuleBasedStateMachine):
         open_now = {work.step_id: work.dedup_key() for work in open_work(self.validation)}
         assert open_now.items() <= newest.items()
         assert bool(open_now) == (self.validation.step != "done")
-        assert len(open_now) <= 1 or self.validation.step == "regression"
+        assert len(open_now) <= 1 or self.validation.step in ("regression", "mending")
+
+    @invariant()
+    def a_full_test_works_in_the_background_and_leaves_the_others_alone(self) -> None:
+        lanes = {piece.lane for piece in self.validation.pieces}
+        if self.validation.is_full_test:
+            assert lanes <= {"background", "solo"}
+            assert not self.validation.regressions
+        else:
+            assert lanes <= {"shared", "solo"}
 
     @invariant()
     def a_passed_skill_broke_no_other(self) -> None:
-        if self.validation.verdict == "passed":
+        if self.validation.verdict == "passed" and not self.validation.is_full_test:
             assert self.validation.layer1_passed
             assert self.validation.layer2_passed
             assert all(each.graded for each in self.validation.regressions)
@@ -356,14 +415,24 @@ class Bus(RuleBasedStateMachine):
 
     @invariant()
     def every_candidate_has_an_owner_or_is_cleaned_up(self) -> None:
-        owned = self.validation.step != "done" or self.validation.verdict == "passed"
-        kept = {self.validation.candidate} if owned else set()
+        reviewed = self.validation.verdict == "passed" and not self.validation.is_full_test
+        owned = self.validation.step != "done" or reviewed
+        kept = self.validation.snapshots if owned else frozenset()
         assert self.snapshots - self.cleaned <= kept
+        assert not self.cleaned & kept
+
+    @invariant()
+    def mending_never_makes_it_worse(self) -> None:
+        mending = self.validation.mending
+        if mending is not None and self.validation.verdict is not None:
+            expected = "passed" if mending.outcome == "mended" else "failed"
+            assert self.validation.verdict == expected
+            assert self.validation.candidate != mending.snapshot or expected == "passed"
 
     def teardown(self) -> None:
-        self.now += timedelta(days=1)
-        self._take(DeadlinePassed())
-        self._take(DeadlinePassed())
+        for _ in range(3):  # mending, the report, and nothing more
+            self.now += timedelta(days=1)
+            self._take(DeadlinePassed())
         assert self.validation.step == "done"
         assert len(self.said) == 1
 

@@ -1,10 +1,8 @@
 """Which package changes explain a broken skill."""
 
-import pytest
-
 from assay_contracts.runs import Ecosystem, Package
 from assay_contracts.skills import Dependencies
-from assay_scorer.domain.dependencies import declared, explanations, version_changes
+from assay_scorer.domain.dependencies import package_changes, version_changes
 
 
 def package(name: str, version: str, ecosystem: Ecosystem = "pip") -> Package:
@@ -26,30 +24,28 @@ def test_a_name_is_one_name_however_it_is_written_and_one_in_each_ecosystem() ->
     assert version_changes(before, after) == ((package("left", "1", "npm"), None),)
 
 
-@pytest.mark.parametrize(
-    ("requirement", "name"),
-    [
-        ("pandas", "pandas"),
-        ("Foo_Bar[extra]>=1,<2 ; python_version > '3'", "foo-bar"),
-        ("ruamel.yaml~=0.18", "ruamel-yaml"),
-    ],
-)
-def test_requirements_are_about_packages(requirement: str, name: str) -> None:
-    assert declared(Dependencies(pip=(requirement,))) == {("pip", name)}
-
-
-def test_other_ecosystems_are_declared_too() -> None:
-    dependencies = Dependencies(npm=("@scope/thing@^1.0",), other=("jq",))
-    assert declared(dependencies) == {("npm", "@scope/thing"), ("system", "jq")}
-
-
-def test_a_change_is_an_explanation_for_those_who_declare_the_package() -> None:
-    victim, culprit = Dependencies(pip=("unitlib",)), Dependencies(pip=("unitlib==2.0", "other"))
-    before = (package("unitlib", "1.0"), package("other", "1"), package("unrelated", "1"))
-    after = (package("unitlib", "2.0"), package("other", "2"), package("unrelated", "2"))
-    everyone = [("victim", victim), ("bystander", Dependencies()), ("culprit", culprit)]
-    (change,) = explanations(victim, before, after, everyone)
+def test_a_change_is_an_explanation_for_those_who_need_the_package() -> None:
+    skills = {
+        "victim": Dependencies(pip=("unitlib",)),
+        "bystander": Dependencies(),
+        "through another": Dependencies(pip=("wrapper",)),
+        "culprit": Dependencies(pip=("unitlib==2.0", "other")),
+    }
+    wrapper = package("wrapper", "1").model_copy(update={"requires": ("Unitlib>=1",)})
+    before = (package("unitlib", "1.0"), package("other", "1"), package("unrelated", "1"), wrapper)
+    after = (package("unitlib", "2.0"), package("other", "2"), package("unrelated", "2"), wrapper)
+    changes = package_changes(before, after, skills)
+    (change,) = changes.explaining("victim")
     assert (change.package, change.old_version, change.new_version) == ("unitlib", "1.0", "2.0")
-    assert change.used_by == ("victim", "culprit")
+    assert change.used_by == ("victim", "through another", "culprit")
     assert change.suggested_constraint == "unitlib==1.0"
-    assert explanations(Dependencies(), before, after, everyone) == ()
+    assert changes.explaining("through another") == (change,)
+    assert changes.explaining("bystander") == ()
+
+
+def test_of_several_versions_beside_each_other_none_has_changed_that_is_still_there() -> None:
+    before = (package("left", "1", "npm"), package("left", "2", "npm"))
+    after = (package("left", "2", "npm"), package("left", "3", "npm"))
+    assert version_changes(before, after) == (
+        (package("left", "1", "npm"), package("left", "3", "npm")),
+    )

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay_contracts.grades import Evidence, Grade
-from assay_contracts.reports import Prose, Report
+from assay_contracts.reports import (
+    DependencyReport,
+    InstalledPackage,
+    Prose,
+    Report,
+    UnmetDependency,
+)
 from assay_contracts.runs import Package
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, CommandCheck
@@ -108,18 +114,34 @@ def test_what_is_worse_offline_is_named() -> None:
 
 
 def test_dependencies_are_told_from_what_was_installed() -> None:
-    report = a_report()
-    installed = tuple(
-        Package(ecosystem="pip", name=name, version="1.0") for name in ("Ruler_Words", "six")
+    installed = (
+        InstalledPackage(
+            ecosystem="pip",
+            package="Ruler_Words",
+            version="2.0",
+            version_before="1.0",
+            origin="declared",
+        ),
+        InstalledPackage(
+            ecosystem="npm", package="six", version="1.0", version_before=None, origin="undeclared"
+        ),
     )
-    online = report.runs[0].model_copy(update={"packages_added": installed})
-    declared = Dependencies(pip=("ruler-words==1.0",))
+    found = DependencyReport(
+        mode="lenient",
+        installed=installed,
+        removed=(Package(ecosystem="pip", name="gone", version="3"),),
+        unmet=(UnmetDependency(ecosystem="pip", requirement="absent>=1", installed_version=None),),
+    )
+    declared = Dependencies(pip=("ruler-words==1.0", "absent>=1"))
     markdown = render_markdown(
-        report.model_copy(update={"runs": (online,), "dependencies": declared})
+        a_report().model_copy(update={"dependency_report": found, "dependencies": declared})
     )
-    assert "Declared: ruler-words==1.0." in markdown
-    assert "Ruler\\_Words 1.0 (pip), six 1.0 (pip)." in markdown
-    assert "**Not declared by name:** six 1.0 (pip)." in markdown
+    assert "Checked: lenient. Declared: ruler-words==1.0, absent\\>=1." in markdown
+    assert "| Ruler\\_Words (pip) | 1.0 | 2.0 | declared |" in markdown
+    assert "| six (npm) | – | 1.0 | **not declared** |" in markdown
+    assert "**Not declared:** six 1.0." in markdown
+    assert "**Removed:** gone 3 (pip)." in markdown
+    assert "**Declared, and not so after the tasks:** absent\\>=1 (has: nothing)." in markdown
 
 
 def test_a_run_shows_the_files_it_made_and_the_packages_before_and_after() -> None:

@@ -1,7 +1,7 @@
 """The records on a real database: what must be atomic is, and what must be unique is."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -14,16 +14,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_contracts.base import Work
 from assay_contracts.rpc import (
+    GetBundle,
     GetReport,
     GetSkill,
     GetStatus,
     ListSkills,
+    ListValidations,
     ProblemError,
     RegisterReply,
     RegisterSkill,
 )
 from assay_contracts.validations import ValidationProgressed
-from assay_scorer.adapters.migrate import alembic_config, migrate
+from assay_scorer.adapters.migrate import alembic_config
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.tables import Base
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
@@ -35,20 +37,13 @@ from assay_scorer.testing import (
     open_work_of,
     run_to_the_end,
     said,
+    started,
     well_done,
 )
 from assay_servicekit.bus import Unavailable
 from assay_servicekit.telemetry import resumed
 
 Uploading = Callable[[RegisterSkill], Awaitable[RegisterReply]]
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = open_engine(database_url)
-    await migrate(engine)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture
@@ -122,7 +117,7 @@ async def test_of_many_uploads_of_one_name_one_is_taken(register: Uploading) -> 
 async def rejected(conduct: Conduct, reply: RegisterReply) -> None:
     take = TakeResult(conduct=conduct)
     for grade in (5, 5, 1, 5):
-        await take(well_done(await newest_work(conduct, reply.validation_id), grade=grade))
+        await take(well_done(await newest_work(conduct, started(reply)), grade=grade))
 
 
 async def test_identical_content_is_recognised(register: Uploading) -> None:
@@ -159,6 +154,29 @@ async def test_a_rejected_skill_may_come_again_as_its_next_revision(
             text("select revision from validations where verdict = 'failed' order by revision")
         )
         assert list(kept) == [1, 2, 3]
+    bundle = await answer.bundle(GetBundle(skill_id=replies[0].skill_id))
+    assert (bundle.revision, bundle.bundle.sha256) == (3, "1" * 64)
+
+
+async def test_reports_of_older_validations_are_still_found(
+    register: Uploading, conduct: Conduct
+) -> None:
+    answer = Answer(records=conduct.records)
+    first = await register(an_upload(sha256="1" * 64))
+    await rejected(conduct, first)
+    second = await register(an_upload(sha256="2" * 64))
+    for asked, code in (
+        (first.validation_id, None),
+        (second.validation_id, "VALIDATION_NOT_COMPLETED"),
+        (uuid4(), "NOT_FOUND"),
+    ):
+        question = GetReport(skill_id=first.skill_id, validation_id=asked)
+        if code is None:
+            assert (await answer.report(question)).validation_id == asked
+            continue
+        with pytest.raises(ProblemError) as refused:
+            await answer.report(question)
+        assert refused.value.problem.code == code
 
 
 async def test_of_many_next_revisions_at_once_one_is_taken(
@@ -189,7 +207,7 @@ async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_fir
         ]
 
     assert await stages() == ["layer1", "layer1", "queued", "queued"]
-    await run_to_the_end(conduct, replies[1].validation_id)
+    await run_to_the_end(conduct, started(replies[1]))
     assert await stages() == ["layer1", "completed", "layer1", "queued"]
 
 
@@ -213,7 +231,7 @@ async def test_two_endings_at_once_do_not_admit_too_many(
     engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     replies = [await register(an_upload(f"skill-{n}")) for n in range(6)]
-    await asyncio.gather(*(run_to_the_end(conduct, reply.validation_id) for reply in replies[:2]))
+    await asyncio.gather(*(run_to_the_end(conduct, started(reply)) for reply in replies[:2]))
     page = await Answer(records=conduct.records).skills(ListSkills(validation_stage="layer1"))
     assert page.total == 2
 
@@ -225,7 +243,7 @@ async def test_a_duplicate_result_has_one_effect(
     take = TakeResult(conduct=conduct)
     answer = Answer(records=conduct.records)
     while (await answer.status(GetStatus(skill_id=reply.skill_id))).step != "done":
-        result = well_done(await newest_work(conduct, reply.validation_id))
+        result = well_done(await newest_work(conduct, started(reply)))
         await asyncio.gather(*(take(result) for _ in range(3)))
     assert len(await said(engine, "validation.completed")) == 1
     assert len(await said(engine, "run.requested")) == 2
@@ -243,7 +261,7 @@ async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
     reply = await register(an_upload())
     good = TakeResult(conduct=conduct)
     for _ in range(5):
-        await good(well_done(await newest_work(conduct, reply.validation_id)))
+        await good(well_done(await newest_work(conduct, started(reply))))
     broken = Conduct(
         records=conduct.records,
         reports=Broken(),
@@ -251,7 +269,7 @@ async def test_a_report_that_cannot_be_kept_keeps_the_validation_open(
         clock=conduct.clock,
         max_active=2,
     )
-    last = well_done(await newest_work(conduct, reply.validation_id))
+    last = well_done(await newest_work(conduct, started(reply)))
     with pytest.raises(Unavailable):
         await TakeResult(conduct=broken)(last)
     assert await said(engine, "validation.completed") == []
@@ -263,7 +281,7 @@ async def test_a_retry_waits_for_its_time(
     engine: AsyncEngine, register: Uploading, conduct: Conduct
 ) -> None:
     reply = await register(an_upload())
-    work = await newest_work(conduct, reply.validation_id)
+    work = await newest_work(conduct, started(reply))
     await TakeResult(conduct=conduct)(gone_wrong(work))
     async with engine.connect() as connection:
         delays = await connection.scalars(
@@ -337,3 +355,50 @@ async def test_migrations_go_up_down_and_up_and_match_the_tables(database_url: s
     async with engine.begin() as connection:
         assert await connection.run_sync(differences) == []
     await engine.dispose()
+
+
+async def test_an_upload_that_is_not_to_be_validated_waits_until_somebody_asks(
+    engine: AsyncEngine, register: Uploading, conduct: Conduct
+) -> None:
+    answer = Answer(records=conduct.records)
+    upload = an_upload(start_validation=False)
+    reply = await register(upload)
+    assert (reply.status, reply.validation_id) == ("pending", None)
+    assert await register(upload) == reply
+    assert len(await said(engine, "skill.uploaded")) == 1
+    assert await said(engine, "validation.requested") == []
+    (listed,) = (await answer.skills(ListSkills())).skills
+    assert (listed.skill_id, listed.status, listed.validation_stage) == (
+        reply.skill_id,
+        "pending",
+        None,
+    )
+    detail = await answer.skill(GetSkill(skill_id=reply.skill_id))
+    assert (detail.revision, detail.validation_id, detail.verdict) == (1, None, None)
+    status = await answer.status(GetStatus(skill_id=reply.skill_id))
+    assert (status.status, status.step, status.progress) == ("pending", None, 0.0)
+    history = await answer.validations(ListValidations(skill_id=reply.skill_id))
+    assert (history.validations, history.total) == ((), 0)
+    with pytest.raises(ProblemError) as refused:
+        await answer.report(GetReport(skill_id=reply.skill_id))
+    assert refused.value.problem.code == "VALIDATION_NOT_COMPLETED"
+    assert "has not been validated" in refused.value.problem.message
+
+
+async def test_a_revision_that_is_not_validated_shows_nothing_of_the_one_before(
+    register: Uploading, conduct: Conduct
+) -> None:
+    answer = Answer(records=conduct.records)
+    first = await register(an_upload(sha256="1" * 64))
+    await rejected(conduct, first)
+    second = await register(an_upload(sha256="2" * 64, start_validation=False))
+    assert (second.skill_id, second.revision, second.status) == (first.skill_id, 2, "pending")
+    detail = await answer.skill(GetSkill(skill_id=first.skill_id))
+    assert (detail.revision, detail.status, detail.verdict, detail.scores) == (
+        2,
+        "pending",
+        None,
+        None,
+    )
+    history = await answer.validations(ListValidations(skill_id=first.skill_id))
+    assert [(each.revision, each.verdict) for each in history.validations] == [(1, "failed")]

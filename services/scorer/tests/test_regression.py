@@ -212,7 +212,7 @@ def test_it_can_be_cancelled_at_any_time(steps: int) -> None:
         validation = decide(validation, Admitted(environment=environment), NOW).validation
     for _ in range(steps - 1):
         validation = take(validation, open_work(validation)[0]).validation
-    decision = decide(validation, Cancelled(actor="admin"), NOW)
+    decision = decide(validation, Cancelled(why="Cancelled by admin"), NOW)
     (completed,) = [
         outgoing.message
         for outgoing in decision.outgoing
@@ -220,6 +220,6 @@ def test_it_can_be_cancelled_at_any_time(steps: int) -> None:
     ]
     assert completed.verdict == "inconclusive"
     assert completed.reason.startswith("Cancelled by admin")
-    assert decide(decision.validation, Cancelled(actor="admin"), NOW) == Decision(
+    assert decide(decision.validation, Cancelled(why="Cancelled by admin"), NOW) == Decision(
         decision.validation
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -38,7 +38,7 @@ from assay_contracts.runtime import (
     RuntimeRolledBack,
 )
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
-from assay_scorer.adapters.migrate import alembic_config, migrate
+from assay_scorer.adapters.migrate import alembic_config
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
@@ -54,6 +54,7 @@ from assay_scorer.testing import (
     open_work_of,
     run_to_the_end,
     said,
+    started,
     well_done,
 )
 
@@ -67,14 +68,6 @@ class Clock:
 
     def __call__(self) -> datetime:
         return datetime.now(UTC) + self.ahead
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = open_engine(database_url)
-    await migrate(engine)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture
@@ -95,12 +88,22 @@ def conduct(engine: AsyncEngine, clock: Clock) -> Conduct:
 
 @pytest.fixture
 def review(conduct: Conduct) -> Review:
-    return Review(conduct=conduct, start_soon=lambda: None, candidate_ttl=timedelta(days=1))
+    return Review(
+        conduct=conduct,
+        start_soon=lambda: None,
+        clear_soon=lambda: None,
+        candidate_ttl=timedelta(days=1),
+    )
 
 
 @pytest.fixture
 def runtime(conduct: Conduct) -> Runtime:
-    return Runtime(records=conduct.records, announcer=Silent(), clock=conduct.clock)
+    return Runtime(
+        records=conduct.records,
+        announcer=Silent(),
+        clock=conduct.clock,
+        end_soon=lambda: None,
+    )
 
 
 @pytest.fixture
@@ -115,7 +118,7 @@ def validated(conduct: Conduct) -> Validated:
     async def upload(name: str) -> RegisterReply:
         reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload(name))
         await conduct.start_queued()
-        await run_to_the_end(conduct, reply.validation_id)
+        await run_to_the_end(conduct, started(reply))
         return reply
 
     return upload
@@ -125,8 +128,8 @@ def approve(skill: RegisterReply) -> ApproveSkill:
     return ApproveSkill(skill_id=skill.skill_id, actor="ann")
 
 
-def rollback(version: str) -> RollbackRuntime:
-    return RollbackRuntime(target_version=version, actor="ann")
+def rollback(version: str, *, dry_run: bool = False) -> RollbackRuntime:
+    return RollbackRuntime(target_version=version, actor="ann", dry_run=dry_run)
 
 
 async def code_of(attempt: Awaitable[object]) -> str:
@@ -171,7 +174,7 @@ async def test_what_is_approved_is_there_for_the_next_validation(
     upload = await Register(conduct=conduct, start_soon=lambda: None)(an_upload("beta"))
     await conduct.start_queued()
     async with conduct.records.transaction() as transaction:
-        validation = await transaction.locked(upload.validation_id)
+        validation = await transaction.locked(started(upload))
     assert validation is not None
     assert validation.environment.runtime_version == 1
     assert validation.environment.snapshot == f"{first.validation_id}-1"
@@ -188,7 +191,7 @@ async def test_a_broken_approved_skill_is_named_when_approval_is_refused(
     await review.approve(approve(await validated("beta")))
     upload = await Register(conduct=conduct, start_soon=lambda: None)(an_upload("gamma"))
     await conduct.start_queued()
-    await run_to_the_end(conduct, upload.validation_id, beta=1)
+    await run_to_the_end(conduct, started(upload), beta=1)
     detail = await Answer(records=conduct.records).skill(GetSkill(skill_id=upload.skill_id))
     assert (detail.status, detail.validation_stage) == ("rejected", "failed")
     assert (detail.layer1_passed, detail.layer2_passed) == (True, False)
@@ -300,9 +303,9 @@ async def test_a_late_result_does_not_undo_an_approval(
     upload = await Register(conduct=conduct, start_soon=lambda: None)(an_upload("alpha"))
     await conduct.start_queued()
     take = TakeResult(conduct=conduct)
-    await take(well_done((await open_work_of(conduct, upload.validation_id))[0]))
-    (online,) = await open_work_of(conduct, upload.validation_id)
-    await run_to_the_end(conduct, upload.validation_id)
+    await take(well_done((await open_work_of(conduct, started(upload)))[0]))
+    (online,) = await open_work_of(conduct, started(upload))
+    await run_to_the_end(conduct, started(upload))
     await review.approve(approve(upload))
     late = well_done(online).model_copy(update={"attempt": 2, "candidate": "another"})
     await take(late)
@@ -323,6 +326,12 @@ async def test_rollback_hides_what_came_later_and_rolling_forward_shows_it_again
             for name, skill in skills.items()
             if await status_of(conduct, skill.skill_id) == "approved"
         }
+
+    told = await runtime.rollback(rollback("v1.2", dry_run=True))
+    assert (told.previous_version, told.current_version) == ("v1.4", "v1.2")
+    assert (told.hidden_skills, told.restored_skills) == (("delta", "gamma"), ())
+    assert await shown() == set(skills)
+    assert await said(engine, "runtime.rolled-back") == []
 
     back = await runtime.rollback(rollback("v1.2"))
     assert (back.previous_version, back.current_version) == ("v1.4", "v1.2")
@@ -506,3 +515,40 @@ async def test_every_stored_score_can_be_computed_again(
     assert "12.5" in line
     assert "100.0" in line
     assert str(cancelled.validation_id) not in line
+
+
+@pytest.mark.parametrize("revision", [1, 2])
+async def test_a_revision_that_was_not_validated_is_validated_when_asked_for(
+    review: Review, conduct: Conduct, validated: Validated, revision: int
+) -> None:
+    register = Register(conduct=conduct, start_soon=lambda: None)
+    if revision == 2:
+        before = await validated("alpha")
+        await review.reject(RejectSkill(skill_id=before.skill_id, actor="ann", reason="No."))
+    skill = await register(an_upload("alpha", sha256="b" * 64, start_validation=False))
+    assert await code_of(review.approve(approve(skill))) == "VALIDATION_NOT_COMPLETED"
+    cancel = CancelValidation(skill_id=skill.skill_id, actor="ann")
+    assert await code_of(review.cancel(cancel)) == "INVALID_STATUS_TRANSITION"
+    reply = await review.revalidate(RevalidateSkill(skill_id=skill.skill_id, actor="ann"))
+    async with conduct.records.transaction() as transaction:
+        validation = await transaction.locked(reply.validation_id)
+    assert validation is not None
+    assert (validation.kind, validation.revision) == ("initial", revision)
+    assert validation.bundle.sha256 == "b" * 64
+    await conduct.start_queued()
+    await run_to_the_end(conduct, reply.validation_id)
+    assert (await review.approve(approve(skill))).status == "approved"
+
+
+async def test_a_revision_that_was_not_validated_may_be_rejected(
+    engine: AsyncEngine, review: Review, conduct: Conduct
+) -> None:
+    register = Register(conduct=conduct, start_soon=lambda: None)
+    skill = await register(an_upload("alpha", start_validation=False))
+    await review.reject(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="Not now."))
+    assert await status_of(conduct, skill.skill_id) == "rejected"
+    (told,) = map(SkillRejected.model_validate_json, await said(engine, "skill.rejected"))
+    assert told.revision == 1
+    await review.delete(DeleteSkill(skill_id=skill.skill_id, actor="ann"))
+    again = await register(an_upload("alpha", start_validation=False))
+    assert (again.revision, again.skill_id != skill.skill_id) == (1, True)

@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
+from assay_contracts.base import Failure
 from assay_contracts.skills import SkillStatus
 from assay_contracts.validations import Verdict
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import Admitted, DeadlinePassed, Fact, decide
 from assay_scorer.domain.environment import Environment, Regression
 from assay_scorer.domain.review import EXPIRY_MARGIN, Action, Standing, refusal, stale_candidate
 from assay_scorer.domain.runtime import KEPT_VERSIONS, Version, made_with, superseded
@@ -39,6 +40,7 @@ def skill(status: SkillStatus, validation: Validation) -> Standing:
 
 
 STANDINGS: dict[str, Standing] = {
+    "not validated": skill("pending", a_validation()).model_copy(update={"validated": False}),
     "queued": skill("pending", a_validation()),
     "passed": skill("pending", ended("passed")),
     "inconclusive": skill("pending", ended("inconclusive")),
@@ -51,6 +53,13 @@ OK = None
 ILLEGAL = "INVALID_STATUS_TRANSITION"
 NOT_COMPLETED = "VALIDATION_NOT_COMPLETED"
 TABLE: dict[str, dict[Action, str | None]] = {
+    "not validated": {
+        "approve": NOT_COMPLETED,
+        "reject": OK,
+        "delete": ILLEGAL,
+        "revalidate": OK,
+        "cancel": ILLEGAL,
+    },
     "queued": {
         "approve": NOT_COMPLETED,
         "reject": ILLEGAL,
@@ -102,6 +111,25 @@ TABLE: dict[str, dict[Action, str | None]] = {
 def test_every_action_in_every_state(state: str, action: Action) -> None:
     problem = refusal(action, STANDINGS[state])
     assert (problem.code if problem else None) == TABLE[state][action]
+
+
+def test_an_approval_is_told_why_there_is_no_verdict() -> None:
+    validation = decide(a_validation(), Admitted(), NOW).validation
+    late = decide(validation, DeadlinePassed(), NOW + DAY).validation
+    problem = refusal("approve", skill("pending", late))
+    assert problem is not None
+    assert problem.code == "VALIDATION_TIMEOUT"
+
+    for while_installing, code in ((True, "DEPENDENCY_INSTALL_FAILED"), (False, NOT_COMPLETED)):
+        broken = decide(a_validation(), Admitted(), NOW).validation
+        while work := open_work(broken):
+            failure = Failure.of("sandbox", "lost", while_installing=while_installing)
+            fact = work[0].failed(failure)
+            assert isinstance(fact, Fact)
+            broken = decide(broken, fact, NOW).validation
+        problem = refusal("approve", skill("pending", broken))
+        assert problem is not None
+        assert problem.code == code
 
 
 @pytest.mark.parametrize("state", STANDINGS)

@@ -3,8 +3,14 @@
 import pytest
 
 from assay_contracts.grades import Evidence, Grade
-from assay_contracts.runs import SkillUse, TaskOutcome
+from assay_contracts.runs import RunFinished, SkillUse, TaskOutcome
+from assay_contracts.skills import Dependencies, FileEntry, SkillManifest
 from assay_scorer.domain import scoring
+from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.recompute import difference
+from assay_scorer.domain.validation import REGRESSION_LIMIT, Validation, time_limit
+from assay_scorer.domain.work import open_work
+from assay_scorer.testing import NOW, a_validation, an_environment, well_done
 
 
 def graded(*grades: int) -> list[Grade]:
@@ -93,3 +99,118 @@ def test_the_overall_score_weighs_the_three(
 def test_half_a_tenth_is_rounded_up() -> None:
     # 0.5 * 50.1 = 25.05, which binary floats would round down.
     assert scoring.combine(50.1, 0.0, 0.0).overall == 25.1
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        ((5,), 100.0),
+        ((4, 5), 87.5),
+        ((1, 2, 2, 2), 18.8),
+        ((2, 1, 1, 1), 6.3),
+        ((1, 1, 1, 1, 1, 1, 1, 2), 3.1),
+    ],
+)
+def test_completion_is_rounded_half_up_to_one_decimal(
+    grades: tuple[int, ...], expected: float
+) -> None:
+    assert scoring.completion(graded(*grades)) == expected
+
+
+def test_trigger_is_rounded_half_up_to_one_decimal() -> None:
+    # One of sixteen is 6.25.
+    assert scoring.trigger(outcomes("s", *[None] * 15), "s") == 6.3
+
+
+def test_the_weights_and_thresholds_are_those_of_the_tables() -> None:
+    weights = (scoring.COMPLETION_WEIGHT, scoring.TRIGGER_WEIGHT, scoring.OFFLINE_WEIGHT)
+    assert [float(weight) for weight in weights] == [0.5, 0.35, 0.15]
+    assert sum(weights) == 1
+    assert (scoring.ONLINE_PASS, scoring.OFFLINE_PASS, scoring.OVERALL_PASS) == (50, 70, 70)
+
+
+def judged(
+    grades: tuple[int, int, int], *, used: int = 3, calls: int = 0, approved: tuple[str, ...] = ()
+) -> Validation:
+    """A validation to its end, with these grades online and this many tasks that used the skill."""
+    validation = decide(
+        a_validation(), Admitted(environment=an_environment(*approved)), NOW
+    ).validation
+    while validation.step != "done":
+        work = open_work(validation)[0]
+        result = well_done(work, calls=calls)
+        if validation.step == "online_grading":
+            result = result.model_copy(update={"grades": tuple(graded(*grades))})
+        elif isinstance(result, RunFinished) and validation.step == "online_run":
+            unused = tuple(
+                outcome.model_copy(update={"skills_used": ()}) for outcome in result.outcomes[used:]
+            )
+            result = result.model_copy(update={"outcomes": (*result.outcomes[:used], *unused)})
+        assert isinstance(result, Fact)
+        validation = decide(validation, result, NOW).validation
+    return validation
+
+
+@pytest.mark.parametrize(
+    ("grades", "used", "calls", "overall", "verdict"),
+    [
+        # Online: from 50 on there is an offline run, whatever comes of it.
+        ((3, 3, 3), 3, 0, 75.0, "passed"),
+        ((3, 3, 2), 3, 0, 55.9, "failed"),
+        ((1, 1, 1), 3, 0, 35.0, "failed"),
+        # Overall: 70 is enough, the tenth below it is not.
+        ((3, 4, 4), 2, 0, 71.7, "passed"),
+        ((3, 3, 3), 3, 1, 70.5, "passed"),
+        ((4, 4, 4), 2, 2, 71.3, "passed"),
+        ((3, 3, 4), 2, 0, 67.5, "failed"),
+        ((3, 3, 3), 2, 0, 63.3, "failed"),
+        # Offline: calls cost what the table says, and fail nobody by themselves.
+        ((5, 5, 5), 3, 0, 100.0, "passed"),
+        ((5, 5, 5), 3, 2, 95.5, "passed"),
+        ((5, 5, 5), 3, 3, 85.0, "passed"),
+        ((3, 3, 3), 3, 3, 60.0, "failed"),
+        # Trigger: a skill that nobody finds fails, however well the tasks are done.
+        ((5, 5, 5), 0, 0, 65.0, "failed"),
+        ((5, 5, 5), 1, 0, 76.7, "passed"),
+    ],
+)
+def test_a_validation_is_judged_by_the_tables(
+    grades: tuple[int, int, int], used: int, calls: int, overall: float, verdict: str
+) -> None:
+    validation = judged(grades, used=used, calls=calls)
+    assert validation.scores is not None
+    assert (validation.scores.overall, validation.verdict) == (overall, verdict)
+    assert (validation.scores.offline is None) == (validation.scores.completion < 50)
+    assert difference(validation) is None
+
+
+@pytest.mark.parametrize(("grades", "retested"), [((3, 3, 3), True), ((3, 3, 2), False)])
+def test_only_what_passes_layer_1_comes_to_layer_2(
+    grades: tuple[int, int, int], retested: bool
+) -> None:
+    validation = judged(grades, approved=("alpha",))
+    assert bool(validation.regressions) is retested
+    assert validation.layer2_passed is (True if retested else None)
+
+
+@pytest.mark.parametrize(
+    ("files", "dependencies", "seconds"),
+    [(1, 0, 300), (5, 0, 300), (6, 0, 600), (1, 1, 600), (20, 3, 600), (21, 0, 900), (1, 4, 900)],
+)
+def test_the_time_allowed_goes_by_the_size_of_the_skill(
+    files: int, dependencies: int, seconds: int
+) -> None:
+    manifest = SkillManifest(
+        name="s",
+        description="d",
+        files=tuple(FileEntry(path=f"{n}.md", size=1) for n in range(files)),
+        dependencies=Dependencies(pip=tuple(f"p{n}" for n in range(dependencies))),
+    )
+    assert time_limit(manifest).total_seconds() == seconds
+
+
+def test_layer_2_adds_a_minute_for_each_approved_skill() -> None:
+    assert REGRESSION_LIMIT.total_seconds() == 60
+    alone = decide(a_validation(), Admitted(), NOW).validation
+    third = decide(a_validation(), Admitted(environment=an_environment("a", "b")), NOW).validation
+    assert third.limit - alone.limit == 2 * REGRESSION_LIMIT

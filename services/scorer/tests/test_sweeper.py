@@ -9,8 +9,7 @@ from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_cli.testing import RunningNats
-from assay_scorer.adapters.migrate import migrate
-from assay_scorer.adapters.records import PostgresRecords, open_engine
+from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.sweeper import BundleSweeper
 from assay_scorer.testing import an_upload
 from assay_servicekit.bus import Bus
@@ -19,14 +18,6 @@ from assay_servicekit.settings import ServiceSettings
 
 HOUR = timedelta(hours=1)
 NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = open_engine(database_url)
-    await migrate(engine)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture

@@ -3,13 +3,17 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from assay_scorer import handlers
-from assay_scorer.adapters.admission import Admission
+from assay_scorer.adapters.answers import PostgresAnswers
 from assay_scorer.adapters.migrate import migrate
 from assay_scorer.adapters.outbox import Outbox
 from assay_scorer.adapters.reconciler import Reconciler
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.reports import ReportBucket
+from assay_scorer.adapters.retention import Retention
+from assay_scorer.adapters.soon import Soon
 from assay_scorer.adapters.sweeper import BundleSweeper
+from assay_scorer.full_tests import EndAbandoned, FullTests
+from assay_scorer.once import Once
 from assay_scorer.review import ReadAudit, Review
 from assay_scorer.runtime import KeepVersions, Runtime
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
@@ -38,12 +42,26 @@ def create_app(settings: Settings) -> Service:
         announcer=outbox,
         clock=_now,
         max_active=settings.max_active,
+        max_full_test_skills=settings.max_full_test_skills,
         token_budget=settings.validation_tokens,
+        dependency_mode=settings.dependency_mode,
     )
-    admission = Admission(conduct)
+    end_abandoned = EndAbandoned(conduct=conduct)
+    admission = Soon("admission", conduct.start_queued)
+    ending = Soon("ending", end_abandoned)
+    full_tests = FullTests(conduct=conduct, start_soon=admission.wake, end_soon=ending.wake)
     keep_versions = KeepVersions(records=records, announcer=outbox, clock=_now)
-    reconciler = Reconciler(engine, bus, conduct, keep_versions, settings.reconcile_every_s)
+    reconciler = Reconciler(
+        engine,
+        bus,
+        conduct=conduct,
+        keep_versions=keep_versions,
+        end_abandoned=end_abandoned,
+        every_s=settings.reconcile_every_s,
+    )
     sweeper = BundleSweeper(engine, bus, after=ORPHANED_AFTER)
+    answers = PostgresAnswers(engine)
+    retention = Retention(engine, bus, keep=settings.keep)
     handlers.register(
         bus,
         register=Register(conduct=conduct, start_soon=admission.wake),
@@ -51,11 +69,16 @@ def create_app(settings: Settings) -> Service:
         note=NoteProgress(records=records),
         answer=Answer(records=records),
         review=Review(
-            conduct=conduct, start_soon=admission.wake, candidate_ttl=settings.snapshot_ttl
+            conduct=conduct,
+            start_soon=admission.wake,
+            clear_soon=retention.wake,
+            candidate_ttl=settings.snapshot_ttl,
         ),
         audit=ReadAudit(records=records),
-        runtime=Runtime(records=records, announcer=outbox, clock=_now),
+        runtime=Runtime(records=records, announcer=outbox, clock=_now, end_soon=ending.wake),
         keep_versions=keep_versions,
+        full_tests=full_tests,
+        once=Once(answers=answers),
     )
 
     @asynccontextmanager
@@ -66,8 +89,11 @@ def create_app(settings: Settings) -> Service:
             async with background(
                 outbox=outbox.run(),
                 admission=admission.run(),
+                ending=ending.run(),
                 reconciler=reconciler.run(),
                 sweeper=sweeper.run(),
+                retention=retention.run(),
+                answers=answers.run(),
             ):
                 yield
         finally:

@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from typing import Final
+from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from assay_scorer.adapters.environments import STORED, Environments
 from assay_scorer.adapters.records import open_engine
 from assay_scorer.adapters.tables import ValidationRow
 from assay_scorer.domain.recompute import difference
@@ -22,14 +23,21 @@ BATCH: Final = 100
 
 async def ended(engine: AsyncEngine) -> AsyncIterator[Validation]:
     """Every validation that has ended, a batch in memory at a time."""
-    statement = (
-        select(ValidationRow.document)
-        .where(ValidationRow.step == "done")
-        .execution_options(yield_per=BATCH)
-    )
-    async with engine.connect() as connection:
-        async for document in await connection.stream_scalars(statement):
-            yield Validation.model_validate(document)
+    environments = Environments()
+    after = UUID(int=0)
+    while True:
+        batch = (
+            STORED.where(ValidationRow.step == "done", ValidationRow.id > after)
+            .order_by(ValidationRow.id)
+            .limit(BATCH)
+        )
+        async with engine.connect() as connection:
+            found = [each async for each in environments.each(connection, batch)]
+        for validation in found:
+            yield validation
+        if len(found) < BATCH:
+            return
+        after = found[-1].validation_id
 
 
 async def recompute(engine: AsyncEngine) -> tuple[int, list[str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID, uuid4
 
+from assay_contracts.base import Message
 from assay_contracts.review import (
     ApproveReply,
     ApproveSkill,
@@ -39,6 +40,8 @@ class Review:
 
     conduct: Conduct
     start_soon: Callable[[], None]
+    clear_soon: Callable[[], None]
+    """There is something that nobody refers to any more."""
     candidate_ttl: timedelta
     """How long the sandboxes keep a snapshot that nobody asked them to keep."""
 
@@ -111,6 +114,7 @@ class Review:
         now = self.conduct.clock()
         async with self.conduct.records.transaction() as transaction:
             skill = await _allowed(transaction, "delete", question.skill_id)
+            news = await self._end_full_test(transaction, skill.skill_id, question.actor)
             await transaction.delete_skill(skill.skill_id)
             await transaction.note(
                 "deleted",
@@ -123,14 +127,16 @@ class Review:
                 skill_id=skill.skill_id, skill_name=skill.name, actor=question.actor
             )
             await transaction.say([Outgoing(deleted)], now)
+        await self.conduct.tell(news)
         self.conduct.announcer.wake()
+        self.clear_soon()
         return DeleteReply(skill_id=skill.skill_id, name=skill.name, deleted_at=now)
 
     async def revalidate(self, question: RevalidateSkill) -> ValidationReply:
         now = self.conduct.clock()
         async with self.conduct.records.transaction() as transaction:
             skill = await _allowed(transaction, "revalidate", question.skill_id)
-            again = _again(skill.validation).model_copy(update={"queued_at": now})
+            again = _another(skill).model_copy(update={"queued_at": now})
             await transaction.store(Decision(again, tuple(_unused_candidate(skill))), now)
             await transaction.note(
                 "revalidated",
@@ -148,14 +154,19 @@ class Review:
     async def cancel(self, question: CancelValidation) -> ValidationReply:
         now = self.conduct.clock()
         status = await self.conduct.records.status(question.skill_id)
-        if status is None or status.validation_id is None:
+        if status is None:
             raise not_found(question.skill_id)
+        if status.validation_id is None:
+            async with self.conduct.records.transaction() as transaction:
+                await _allowed(transaction, "cancel", question.skill_id)
+            # Its first validation has begun since.
+            return await self.cancel(question)
         async with self.conduct.records.transaction() as transaction:
             # The validation is held before its skill, as everywhere where it changes.
-            decisions = await self.conduct.within(
-                transaction, status.validation_id, Cancelled(actor=question.actor)
+            news = await self.conduct.within(
+                transaction, status.validation_id, Cancelled(why=f"Cancelled by {question.actor}")
             )
-            if not decisions:
+            if not news:
                 await _allowed(transaction, "cancel", question.skill_id)
             await transaction.note(
                 "cancelled",
@@ -164,10 +175,20 @@ class Review:
                 skill=(status.skill_id, status.name),
                 details={"validation_id": str(status.validation_id)},
             )
-        await self.conduct.tell(decisions)
+        await self.conduct.tell(news)
         return ValidationReply(
             skill_id=status.skill_id, name=status.name, validation_id=status.validation_id
         )
+
+    async def _end_full_test(
+        self, transaction: Transaction, skill_id: UUID, actor: str
+    ) -> tuple[Message, ...]:
+        """End the part of a skill in a full test before it is gone."""
+        under_test = await transaction.under_test(skill_id)
+        if under_test is None:
+            return ()
+        why = Cancelled(why=f"The skill was deleted by {actor}")
+        return await self.conduct.within(transaction, under_test, why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,20 +246,21 @@ def _approval_facts(skill: Standing, before: Version, made: Version) -> list[Out
 
 
 async def _drop_superseded(transaction: Transaction, versions: list[Version]) -> list[Outgoing]:
-    dropped = superseded(versions)
+    dropped = superseded(versions, await transaction.version_under_test())
     for version in dropped:
         await transaction.save_version(version.model_copy(update={"available": False}))
     return [Outgoing(clean_up_version(version)) for version in dropped]
 
 
-def _again(validation: Validation) -> Validation:
+def _another(skill: Standing) -> Validation:
     """A new validation of the same revision, of which nothing is known yet."""
+    validation = skill.validation
     return Validation(
         validation_id=uuid4(),
         skill_id=validation.skill_id,
         skill_name=validation.skill_name,
         revision=validation.revision,
-        kind="revalidation",
+        kind="revalidation" if skill.validated else "initial",
         bundle=validation.bundle,
         manifest=validation.manifest,
         findings=validation.findings,

@@ -1,6 +1,6 @@
 """Use cases of runtime versions: list them, make another one current, see that they are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -30,6 +30,8 @@ class Runtime:
     records: Records
     announcer: Announcer
     clock: Clock
+    end_soon: Callable[[], None]
+    """End the parts in a full test of skills that are no longer approved."""
 
     async def versions(self, _: ListVersions) -> RuntimeVersions:
         versions = await self.records.versions()
@@ -46,15 +48,19 @@ class Runtime:
             versions = await transaction.versions()
             before = current(versions)
             target = _target(versions, question.target_version)
-            await transaction.save_version(before.model_copy(update={"current": False}))
-            await transaction.save_version(target.model_copy(update={"current": True}))
-            hidden, restored = await transaction.swap_visible(made_with(versions, target.number))
+            hidden, restored = await transaction.misplaced(made_with(versions, target.number))
             reply = RollbackReply(
                 previous_version=version_label(before.number),
                 current_version=version_label(target.number),
-                hidden_skills=tuple(hidden),
-                restored_skills=tuple(restored),
+                hidden_skills=tuple(hidden.values()),
+                restored_skills=tuple(restored.values()),
             )
+            if question.dry_run:
+                return reply
+            await transaction.save_version(before.model_copy(update={"current": False}))
+            await transaction.save_version(target.model_copy(update={"current": True}))
+            await transaction.set_statuses(hidden, "rollback_pending")
+            await transaction.set_statuses(restored, "approved")
             await transaction.note(
                 "rolled_back",
                 question.actor,
@@ -62,13 +68,14 @@ class Runtime:
                 details={
                     "from": reply.previous_version,
                     "to": reply.current_version,
-                    "hidden": ", ".join(hidden),
-                    "restored": ", ".join(restored),
+                    "hidden": ", ".join(reply.hidden_skills),
+                    "restored": ", ".join(reply.restored_skills),
                 },
             )
             fact = RuntimeRolledBack(**dict(reply), actor=question.actor)
             await transaction.say([Outgoing(fact)], now)
         self.announcer.wake()
+        self.end_soon()
         return reply
 
 

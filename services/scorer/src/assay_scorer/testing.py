@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from assay_contracts.base import Failure, Message, Result, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
 from assay_contracts.reports import Prose, ReportRequested, ReportWritten
-from assay_contracts.rpc import RegisterSkill
+from assay_contracts.rpc import RegisterReply, RegisterSkill
 from assay_contracts.runs import (
     ModelUse,
     NetworkCall,
@@ -21,7 +21,7 @@ from assay_contracts.runs import (
     SkillUse,
     TaskOutcome,
 )
-from assay_contracts.skills import BundleRef, SkillManifest
+from assay_contracts.skills import BundleRef, Dependencies, SkillManifest
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationPlanned, ValidationRequested
 from assay_scorer.domain.environment import ApprovedSkill, Environment
@@ -33,13 +33,22 @@ NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 BUNDLE = BundleRef(key="bundle", sha256="a" * 64, size=10)
 
 
-def an_upload(name: str = "csv-analyzer", *, sha256: str = BUNDLE.sha256) -> RegisterSkill:
+def an_upload(
+    name: str = "csv-analyzer", *, sha256: str = BUNDLE.sha256, start_validation: bool = True
+) -> RegisterSkill:
     return RegisterSkill(
         upload_id=uuid4(),
         uploaded_by="admin",
         bundle=BUNDLE.model_copy(update={"sha256": sha256}),
         manifest=SkillManifest(name=name, description=f"What {name} does."),
+        start_validation=start_validation,
     )
+
+
+def started(reply: RegisterReply) -> UUID:
+    """The validation that an upload started."""
+    assert reply.validation_id is not None
+    return reply.validation_id
 
 
 def a_validation(name: str = "csv-analyzer") -> Validation:
@@ -56,7 +65,9 @@ def a_validation(name: str = "csv-analyzer") -> Validation:
     )
 
 
-def an_environment(*names: str, grade: int = 5) -> Environment:
+def an_environment(
+    *names: str, grade: int = 5, dependencies: Dependencies | None = None
+) -> Environment:
     """Skills of these names, approved, with that grade for each of their tasks."""
     approved = (
         ApprovedSkill(
@@ -65,6 +76,7 @@ def an_environment(*names: str, grade: int = 5) -> Environment:
             bundle=BUNDLE,
             tasks=some_tasks(),
             grades={task.task_id: grade for task in some_tasks()},
+            dependencies=dependencies or Dependencies(),
             time_limit_s=300,
         )
         for name in names
@@ -74,6 +86,19 @@ def an_environment(*names: str, grade: int = 5) -> Environment:
         runtime_version=number,
         snapshot=f"snapshot-{number}" if number else None,
         approved=tuple(approved),
+    )
+
+
+def a_full_test(environment: Environment) -> Validation:
+    """The part of the first approved skill in a full test that is yet to begin."""
+    skill = environment.approved[0]
+    return a_validation(skill.name).model_copy(
+        update={
+            "skill_id": skill.skill_id,
+            "kind": "full_test",
+            "full_test_id": uuid4(),
+            "environment": environment,
+        }
     )
 
 
@@ -98,7 +123,13 @@ def well_done(work: Work, *, grade: int = 5, used: bool = True, calls: int = 0) 
     match work:
         case ValidationRequested():
             return ValidationPlanned.model_validate(
-                {**about, "tasks": some_tasks(work.task_count), "model": a_model("planner")}
+                {
+                    **about,
+                    "tasks": some_tasks(len(work.known_tasks) + work.task_count)[
+                        len(work.known_tasks) :
+                    ],
+                    "model": a_model("planner"),
+                }
             )
         case RunRequested():
             return RunFinished.model_validate(

@@ -10,11 +10,13 @@ from nats.js.errors import NotFoundError
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from assay_scorer.adapters.environments import STORED, Environments
 from assay_scorer.adapters.records import answering
 from assay_scorer.adapters.tables import OutboxRow, ValidationRow
 from assay_scorer.domain.conductor import DeadlinePassed, WentQuiet
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
+from assay_scorer.full_tests import EndAbandoned
 from assay_scorer.runtime import KeepVersions
 from assay_scorer.service import Conduct
 from assay_servicekit.bus import Bus, Unavailable
@@ -37,16 +39,20 @@ class Reconciler:
         self,
         engine: AsyncEngine,
         bus: Bus,
+        *,
         conduct: Conduct,
         keep_versions: KeepVersions,
+        end_abandoned: EndAbandoned,
         every_s: float,
     ) -> None:
         self._engine = engine
         self._bus = bus
         self._conduct = conduct
         self._keep_versions = keep_versions
+        self._end_abandoned = end_abandoned
         self._every_s = every_s
         self._suspects: set[Suspect] = set()
+        self._environments = Environments()
 
     async def run(self) -> None:
         """Reconcile until cancelled."""
@@ -76,16 +82,14 @@ class Reconciler:
             log.warning("work_lost", step_id=step_id, attempt=attempt)
             await self._conduct(validation_id, WentQuiet(step_id=step_id, attempt=attempt))
         self._suspects = suspects - self._suspects
+        await self._end_abandoned()
         await self._conduct.start_queued()
         await self._keep_versions()
 
     async def _open(self) -> list[Validation]:
-        statement = select(ValidationRow.document).where(
-            ValidationRow.step.not_in(("queued", "done"))
-        )
+        statement = STORED.where(ValidationRow.step.not_in(("queued", "done")))
         async with answering(), self._engine.connect() as connection:
-            documents = await connection.scalars(statement)
-            return [Validation.model_validate(document) for document in documents]
+            return [each async for each in self._environments.each(connection, statement)]
 
     async def _lost(self, validation: Validation) -> set[Suspect]:
         """The open work that the bus took and has no longer."""

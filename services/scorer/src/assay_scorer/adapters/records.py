@@ -5,16 +5,26 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import FromClause, Row, Select, event, func, select, text, update
+from sqlalchemy import Row, event, func, select, text, update
 from sqlalchemy.engine import AdaptedConnection
-from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import (
+    DBAPIError,
+    DisconnectionError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from assay_contracts.full_tests import FullTestPage, FullTestView, ListFullTests
 from assay_contracts.review import AuditEntry, AuditPage, ListAudit
 from assay_contracts.rpc import (
+    BundleView,
     ListSkills,
     ListValidations,
+    Problem,
+    ProblemError,
     RegisterReply,
     RegisterSkill,
     SkillDetail,
@@ -25,16 +35,29 @@ from assay_contracts.rpc import (
     ValidationSummary,
 )
 from assay_contracts.validations import ReportRef
+from assay_scorer.adapters.claims import claim_within
+from assay_scorer.adapters.environments import Environments
+from assay_scorer.adapters.full_test_queries import (
+    abandoned,
+    full_test_page,
+    full_test_view,
+    last_full_test,
+)
 from assay_scorer.adapters.registering import register
+from assay_scorer.adapters.skill_statements import SKILL, STATUS, listing, pattern_of
 from assay_scorer.adapters.tables import AuditRow, RevisionRow, SkillRow, ValidationRow, VersionRow
 from assay_scorer.adapters.transaction import PostgresTransaction
+from assay_scorer.domain.full_tests import Abandoned
 from assay_scorer.domain.progress import fraction_done
 from assay_scorer.domain.report import report_ref
 from assay_scorer.domain.runtime import Version
-from assay_scorer.domain.validation import Validation
 from assay_servicekit.bus import Unavailable
 
 COMMAND_TIMEOUT_S = 10
+OTHER_UPLOAD = Problem(
+    code="INVALID_REQUEST",
+    message="This Idempotency-Key was used for another upload. Take a new one for each.",
+)
 AWAY = ("08", "53", "57P")
 """SQLSTATE classes of a server that is starting, stopping, full or out of reach."""
 
@@ -45,7 +68,12 @@ def open_engine(url: str) -> AsyncEngine:
         url,
         pool_size=10,
         max_overflow=10,
-        connect_args={"timeout": 5, "command_timeout": COMMAND_TIMEOUT_S},
+        connect_args={
+            "timeout": 5,
+            "command_timeout": COMMAND_TIMEOUT_S,
+            # The default is for disks with an arm to move, and shuns an index for most of a list.
+            "server_settings": {"random_page_cost": "1.1"},
+        },
     )
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
     return engine
@@ -76,15 +104,23 @@ class PostgresRecords:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        # A statement by itself is a transaction: beginning and ending one are two round trips more.
+        self._reading = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._environments = Environments()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator["PostgresTransaction"]:
         async with answering(), self._engine.begin() as connection:
-            yield PostgresTransaction(connection)
+            await claim_within(connection)
+            yield PostgresTransaction(connection, self._environments)
 
     async def register(self, upload: RegisterSkill, now: datetime) -> RegisterReply:
         async with answering():
-            return await register(self._engine, upload, now)
+            try:
+                return await register(self._engine, upload, now)
+            except IntegrityError as error:
+                # Only its own id can be there already: sent at once with one key, as two skills.
+                raise ProblemError(OTHER_UPLOAD) from error
 
     async def ping(self) -> None:
         """Raises Unavailable."""
@@ -92,21 +128,20 @@ class PostgresRecords:
             await connection.execute(text("select 1"))
 
     async def skills(self, query: ListSkills) -> SkillPage:
-        newest = _newest_validation()
-        where = [
-            *([SkillRow.status == query.status] if query.status else []),
-            *([newest.c.stage == query.validation_stage] if query.validation_stage else []),
-            *([SkillRow.name.contains(query.q.lower(), autoescape=True)] if query.q else []),
-        ]
-        matching = _skills_with(newest).where(*where)
-        page = (
-            matching.order_by(SkillRow.created_at.desc(), SkillRow.id)
-            .offset((query.page - 1) * query.size)
-            .limit(query.size)
+        statements = listing(
+            by_status=query.status is not None,
+            by_stage=query.validation_stage is not None,
+            by_part=bool(query.q),
         )
-        async with answering(), self._engine.connect() as connection:
-            total = await connection.scalar(select(func.count()).select_from(matching.subquery()))
-            rows = (await connection.execute(page)).all()
+        wanted = {
+            **({"status": query.status} if query.status else {}),
+            **({"stage": query.validation_stage} if query.validation_stage else {}),
+            **({"part": pattern_of(query.q.lower())} if query.q else {}),
+        }
+        place = {"offset": (query.page - 1) * query.size, "size": query.size}
+        async with answering(), self._reading.connect() as connection:
+            total = await connection.scalar(statements.count, wanted)
+            rows = (await connection.execute(statements.page, {**wanted, **place})).all()
         return SkillPage(
             skills=tuple(SkillSummary(**_summary(row)) for row in rows),
             total=total or 0,
@@ -115,9 +150,9 @@ class PostgresRecords:
         )
 
     async def skill(self, skill_id: UUID) -> SkillDetail | None:
-        statement = _skills_with(_newest_validation()).where(SkillRow.id == skill_id)
-        async with answering(), self._engine.connect() as connection:
-            row = (await connection.execute(statement)).one_or_none()
+        async with answering(), self._reading.connect() as connection:
+            row = (await connection.execute(SKILL, {"skill_id": skill_id})).one_or_none()
+            tested = await last_full_test(connection, skill_id)
         if row is None:
             return None
         return SkillDetail.model_validate(
@@ -132,13 +167,13 @@ class PostgresRecords:
                 "verdict": row.verdict,
                 "reason": row.reason,
                 "scores": row.scores,
+                **tested,
             }
         )
 
     async def status(self, skill_id: UUID) -> SkillStatusView | None:
-        statement = _skills_with(_newest_validation()).where(SkillRow.id == skill_id)
-        async with answering(), self._engine.connect() as connection:
-            row = (await connection.execute(statement)).one_or_none()
+        async with answering(), self._reading.connect() as connection:
+            row = (await connection.execute(STATUS, {"skill_id": skill_id})).one_or_none()
         if row is None:
             return None
         return SkillStatusView.model_validate(
@@ -161,19 +196,42 @@ class PostgresRecords:
             }
         )
 
-    async def report(self, skill_id: UUID) -> tuple[UUID, ReportRef] | None:
+    async def report(
+        self, skill_id: UUID, validation_id: UUID | None = None
+    ) -> tuple[UUID, ReportRef] | None:
+        which = (
+            ValidationRow.id == validation_id
+            if validation_id
+            else ValidationRow.kind != "full_test"
+        )
         statement = (
-            select(ValidationRow.document)
-            .where(ValidationRow.skill_id == skill_id, ValidationRow.step == "done")
+            select(ValidationRow.id)
+            .where(ValidationRow.skill_id == skill_id, ValidationRow.step == "done", which)
             .order_by(ValidationRow.queued_at.desc())
             .limit(1)
         )
-        async with answering(), self._engine.connect() as connection:
-            document = await connection.scalar(statement)
-        if document is None:
+        async with answering(), self._reading.connect() as connection:
+            found = await connection.scalar(statement)
+        if found is None:
             return None
-        validation = Validation.model_validate(document)
-        return validation.validation_id, report_ref(validation)
+        return found, report_ref(skill_id, found, by_skill=validation_id is None)
+
+    async def bundle(self, skill_id: UUID) -> BundleView | None:
+        statement = (
+            select(
+                SkillRow.id.label("skill_id"),
+                SkillRow.name.label("skill_name"),
+                RevisionRow.number.label("revision"),
+                RevisionRow.bundle,
+            )
+            .join(RevisionRow, RevisionRow.skill_id == SkillRow.id)
+            .where(SkillRow.id == skill_id)
+            .order_by(RevisionRow.number.desc())
+            .limit(1)
+        )
+        async with answering(), self._reading.connect() as connection:
+            row = (await connection.execute(statement)).one_or_none()
+        return None if row is None else BundleView.model_validate(row, from_attributes=True)
 
     async def validations(self, query: ListValidations) -> ValidationHistory:
         mine = ValidationRow.skill_id == query.skill_id
@@ -197,7 +255,7 @@ class PostgresRecords:
             .offset((query.page - 1) * query.size)
             .limit(query.size)
         )
-        async with answering(), self._engine.connect() as connection:
+        async with answering(), self._reading.connect() as connection:
             total = await connection.scalar(select(func.count()).where(mine))
             rows = (await connection.execute(page)).all()
         return ValidationHistory(
@@ -211,9 +269,21 @@ class PostgresRecords:
 
     async def versions(self) -> Sequence[Version]:
         statement = select(*VersionRow.__table__.c).order_by(VersionRow.number.desc())
-        async with answering(), self._engine.connect() as connection:
+        async with answering(), self._reading.connect() as connection:
             rows = (await connection.execute(statement)).all()
         return [Version.model_validate(row, from_attributes=True) for row in rows]
+
+    async def full_test(self, full_test_id: UUID) -> FullTestView | None:
+        async with answering(), self._engine.connect() as connection:
+            return await full_test_view(connection, full_test_id)
+
+    async def full_tests(self, query: ListFullTests) -> FullTestPage:
+        async with answering(), self._engine.connect() as connection:
+            return await full_test_page(connection, query)
+
+    async def abandoned(self) -> Sequence[Abandoned]:
+        async with answering(), self._engine.connect() as connection:
+            return await abandoned(connection)
 
     async def audit(self, query: ListAudit) -> AuditPage:
         where = [AuditRow.skill_id == query.skill_id] if query.skill_id else []
@@ -224,7 +294,7 @@ class PostgresRecords:
             .offset((query.page - 1) * query.size)
             .limit(query.size)
         )
-        async with answering(), self._engine.connect() as connection:
+        async with answering(), self._reading.connect() as connection:
             total = await connection.scalar(
                 select(func.count()).select_from(AuditRow).where(*where)
             )
@@ -246,59 +316,11 @@ class PostgresRecords:
             await connection.execute(statement)
 
 
-def _newest_validation() -> FromClause:
-    """The newest validation of each skill, looked up by index for the skills at hand."""
-    return (
-        select(
-            ValidationRow.id.label("validation_id"),
-            ValidationRow.stage,
-            ValidationRow.step,
-            ValidationRow.verdict,
-            ValidationRow.overall,
-            ValidationRow.layer1_passed,
-            ValidationRow.layer2_passed,
-            ValidationRow.detail,
-            ValidationRow.tasks_done,
-            ValidationRow.tasks_total,
-            ValidationRow.started_at,
-            ValidationRow.completed_at,
-            ValidationRow.document["scores"].label("scores"),
-            ValidationRow.document["reason"].astext.label("reason"),
-        )
-        .where(ValidationRow.skill_id == SkillRow.id)
-        .order_by(ValidationRow.queued_at.desc())
-        .limit(1)
-        .lateral()
-    )
-
-
-def _skills_with(newest: FromClause) -> Select[tuple[object, ...]]:
-    latest = (
-        select(
-            RevisionRow.number,
-            RevisionRow.bundle,
-            RevisionRow.uploaded_by,
-            RevisionRow.manifest,
-            RevisionRow.findings,
-        )
-        .where(RevisionRow.skill_id == SkillRow.id)
-        .order_by(RevisionRow.number.desc())
-        .limit(1)
-        .lateral()
-    )
-    return (
-        select(SkillRow.id, SkillRow.name, SkillRow.status, SkillRow.created_at, latest, newest)
-        .select_from(SkillRow)
-        .join(latest, text("true"))
-        .join(newest, text("true"), isouter=True)
-    )
-
-
 def _summary(row: Row[tuple[object, ...]]) -> dict[str, object]:
     return {
         "skill_id": row.id,
         "name": row.name,
-        "description": row.manifest["description"],
+        "description": row.description,
         "status": row.status,
         "validation_stage": row.stage,
         "validation_score": row.overall,

@@ -1,7 +1,8 @@
 """Takes an upload into the records in PostgreSQL: a new skill, or the next revision of one."""
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID, uuid4
 
 from sqlalchemy import CTE, Column, Executable, Table, bindparam, func, select, update
@@ -50,31 +51,44 @@ def _row_for(table: Table, each: CTE) -> Insert:
     return insert(table).from_select(columns, select(*values).select_from(each))
 
 
-def _record(skill: CTE) -> Executable:
-    """Record a revision, its validation and the news of it, in one statement, if there is a skill.
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """Records a revision, its validation and the news of it, in one statement, if there is a skill.
 
     An upload waits for this, and each statement of its own would be a round trip.
     """
-    return (
-        _row_for(_OUTBOX, skill)
-        .add_cte(_row_for(_REVISIONS, skill).cte("revision"))
-        .add_cte(_row_for(_VALIDATIONS, skill).cte("validation"))
-        .add_cte(_row_for(_AUDIT, skill).cte("audit"))
-        .returning(_OUTBOX.c.id)
-    )
+
+    validated: Executable
+    unvalidated: Executable
+
+    @classmethod
+    def of(cls, skill: CTE) -> Self:
+        unvalidated = (
+            _row_for(_OUTBOX, skill)
+            .add_cte(_row_for(_REVISIONS, skill).cte("revision"))
+            .add_cte(_row_for(_AUDIT, skill).cte("audit"))
+            .returning(_OUTBOX.c.id)
+        )
+        validation = _row_for(_VALIDATIONS, skill).cte("validation")
+        return cls(validated=unvalidated.add_cte(validation), unvalidated=unvalidated)
 
 
-_RECORD_FIRST = _record(
+_RECORD_FIRST = _Record.of(
     insert(_SKILLS)
     .values({column: bindparam(_param(column), type_=column.type) for column in _SKILLS.c})
     .on_conflict_do_nothing(index_elements=["name"])
     .returning(_SKILLS.c.id)
     .cte("skill")
 )
-_RECORD_NEXT = _record(
+_RECORD_NEXT = _Record.of(
     update(_SKILLS)
     .where(_SKILLS.c.id == bindparam(_param(_SKILLS.c.id), type_=_SKILLS.c.id.type))
-    .values(status=bindparam(_param(_SKILLS.c.status), type_=_SKILLS.c.status.type))
+    .values(
+        {
+            column: bindparam(_param(column), type_=column.type)
+            for column in (_SKILLS.c.status, _SKILLS.c.stage)
+        }
+    )
     .returning(_SKILLS.c.id)
     .cte("skill")
 )
@@ -86,7 +100,7 @@ async def register(engine: AsyncEngine, upload: RegisterSkill, now: datetime) ->
     # A single statement is a transaction: it needs no round trips to begin and to end one.
     async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         if await _recorded(connection, _RECORD_FIRST, upload, validation):
-            return _reply(validation, None)
+            return _reply(upload, validation, None)
     # There is a skill of this name: had it been about to appear, the insert would have waited.
     async with engine.begin() as connection:
         held = await _held(connection, upload.manifest.name)
@@ -101,12 +115,12 @@ async def register(engine: AsyncEngine, upload: RegisterSkill, now: datetime) ->
             raise _taken(upload.manifest.name, skill_id, status, same_as)
         validation = _queued(upload, skill_id, newest + 1, now)
         await _recorded(connection, _RECORD_NEXT, upload, validation)
-        return _reply(validation, same_as)
+        return _reply(upload, validation, same_as)
 
 
 async def _recorded(
     connection: AsyncConnection,
-    statement: Executable,
+    record: _Record,
     upload: RegisterSkill,
     validation: Validation,
 ) -> bool:
@@ -122,6 +136,7 @@ async def _recorded(
         "id": validation.skill_id,
         "name": validation.skill_name,
         "status": validation.skill_status,
+        "stage": validation.stage if upload.start_validation else None,
         "created_at": now,
     }
     revision = {
@@ -142,17 +157,16 @@ async def _recorded(
         skill=(validation.skill_id, validation.skill_name),
         details={"revision": str(validation.revision), "sha256": upload.bundle.sha256},
     )
-    recorded = await connection.scalar(
-        statement,
-        {
-            **_params(_SKILLS, skill),
-            **_params(_REVISIONS, revision),
-            **_params(_VALIDATIONS, validation_row(validation)),
-            **_params(_AUDIT, audit),
-            **_params(_OUTBOX, said),
-        },
-    )
-    return recorded is not None
+    rows = {
+        **_params(_SKILLS, skill),
+        **_params(_REVISIONS, revision),
+        **_params(_AUDIT, audit),
+        **_params(_OUTBOX, said),
+    }
+    if upload.start_validation:
+        rows |= _params(_VALIDATIONS, validation_row(validation, None))
+        return await connection.scalar(record.validated, rows) is not None
+    return await connection.scalar(record.unvalidated, rows) is not None
 
 
 async def _found(connection: AsyncConnection, upload_id: UUID) -> RegisterReply | None:
@@ -169,6 +183,7 @@ async def _found(connection: AsyncConnection, upload_id: UUID) -> RegisterReply 
                 ValidationRow,
                 (ValidationRow.skill_id == RevisionRow.skill_id)
                 & (ValidationRow.revision == RevisionRow.number),
+                isouter=True,
             )
             .where(RevisionRow.upload_id == upload_id)
             .order_by(ValidationRow.queued_at)
@@ -218,12 +233,12 @@ def _queued(upload: RegisterSkill, skill_id: UUID, revision: int, now: datetime)
     )
 
 
-def _reply(validation: Validation, same_as: int | None) -> RegisterReply:
+def _reply(upload: RegisterSkill, validation: Validation, same_as: int | None) -> RegisterReply:
     return RegisterReply(
         skill_id=validation.skill_id,
         revision=validation.revision,
         status=validation.skill_status,
-        validation_id=validation.validation_id,
+        validation_id=validation.validation_id if upload.start_validation else None,
         same_as_revision=same_as,
     )
 

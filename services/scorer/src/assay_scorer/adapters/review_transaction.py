@@ -1,25 +1,27 @@
 """What review and runtime versions need of a unit of work in PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from sqlalchemy import Row, delete, func, select, text
+from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from assay_contracts.review import AuditAction
-from assay_contracts.skills import SkillManifest
+from assay_contracts.skills import SkillManifest, SkillStatus
+from assay_scorer.adapters.environments import STORED, Environments
 from assay_scorer.adapters.tables import AuditRow, RevisionRow, SkillRow, ValidationRow, VersionRow
 from assay_scorer.domain.environment import ApprovedSkill, Environment
 from assay_scorer.domain.review import Standing
 from assay_scorer.domain.runtime import Made, Version
-from assay_scorer.domain.validation import time_limit
+from assay_scorer.domain.validation import Validation, time_limit
 
 RUNTIME_LOCK = 0x455C
 """Key of the advisory lock that makes changes of the current version one at a time."""
 
 _VERSIONS = VersionRow.__table__
+_REVISIONS = RevisionRow.__table__
 
 
 class ReviewTransaction:
@@ -29,8 +31,9 @@ class ReviewTransaction:
     not allows nothing here. Whoever locks the versions does so before any skill.
     """
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, environments: Environments) -> None:
         self._connection = connection
+        self._environments = environments
 
     async def standing(self, skill_id: UUID) -> Standing | None:
         row = (
@@ -42,14 +45,32 @@ class ReviewTransaction:
         ).one_or_none()
         if row is None:
             return None
-        document = await self._connection.scalar(
-            select(ValidationRow.document)
-            .where(ValidationRow.skill_id == skill_id)
+        revision = (
+            await self._connection.execute(
+                select(*_REVISIONS.c)
+                .where(RevisionRow.skill_id == skill_id)
+                .order_by(RevisionRow.number.desc())
+                .limit(1)
+            )
+        ).one()
+        newest = await self._environments.one(
+            self._connection,
+            STORED.where(
+                ValidationRow.skill_id == skill_id,
+                ValidationRow.revision == revision.number,
+                ValidationRow.kind != "full_test",
+            )
             .order_by(ValidationRow.queued_at.desc())
-            .limit(1)
+            .limit(1),
         )
         return Standing.model_validate(
-            {"skill_id": row.id, "name": row.name, "status": row.status, "validation": document}
+            {
+                "skill_id": row.id,
+                "name": row.name,
+                "status": row.status,
+                "validated": newest is not None,
+                "validation": newest or _first_validation(row.name, revision),
+            }
         )
 
     async def delete_skill(self, skill_id: UUID) -> None:
@@ -106,7 +127,7 @@ class ReviewTransaction:
             .on_conflict_do_update(index_elements=["number"], set_=row)
         )
 
-    async def swap_visible(self, made: frozenset[Made]) -> tuple[Sequence[str], Sequence[str]]:
+    async def misplaced(self, made: frozenset[Made]) -> tuple[dict[UUID, str], dict[UUID, str]]:
         newest = (
             select(func.max(RevisionRow.number))
             .where(RevisionRow.skill_id == SkillRow.id)
@@ -121,14 +142,14 @@ class ReviewTransaction:
             )
         ).all()
         belongs = {row.id: (row.id, row.revision) in made for row in rows}
-        hidden = [row for row in rows if row.status == "approved" and not belongs[row.id]]
-        shown = [row for row in rows if row.status == "rollback_pending" and belongs[row.id]]
-        for status, changed in (("rollback_pending", hidden), ("approved", shown)):
-            await self._connection.execute(
-                text("update skills set status = :status where id = any(:ids)"),
-                {"status": status, "ids": [row.id for row in changed]},
-            )
-        return [row.name for row in hidden], [row.name for row in shown]
+        to_hide = [row for row in rows if row.status == "approved" and not belongs[row.id]]
+        to_show = [row for row in rows if row.status == "rollback_pending" and belongs[row.id]]
+        return {row.id: row.name for row in to_hide}, {row.id: row.name for row in to_show}
+
+    async def set_statuses(self, skills: Collection[UUID], status: SkillStatus) -> None:
+        await self._connection.execute(
+            update(SkillRow).where(SkillRow.id.in_(skills)).values(status=status)
+        )
 
     async def note(
         self,
@@ -161,6 +182,22 @@ def audit_row(
         "skill_name": skill_name,
         "details": details or {},
     }
+
+
+def _first_validation(skill_name: str, revision: Row[tuple[object, ...]]) -> Validation:
+    return Validation.model_validate(
+        {
+            "validation_id": uuid4(),
+            "skill_id": revision.skill_id,
+            "skill_name": skill_name,
+            "revision": revision.number,
+            "kind": "initial",
+            "bundle": revision.bundle,
+            "manifest": revision.manifest,
+            "findings": revision.findings,
+            "queued_at": revision.created_at,
+        }
+    )
 
 
 def _approved(row: Row[tuple[object, ...]]) -> ApprovedSkill:

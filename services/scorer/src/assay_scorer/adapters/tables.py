@@ -23,6 +23,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 STATUSES = "'pending', 'validating', 'approved', 'rejected', 'rollback_pending'"
 STAGES = "'queued', 'layer1', 'layer2', 'completed', 'failed', 'inconclusive'"
+KINDS = "'initial', 'revalidation', 'full_test'"
 VERDICTS = "'passed', 'failed', 'inconclusive'"
 ENDED = "stage in ('completed', 'failed', 'inconclusive')"
 
@@ -49,18 +50,29 @@ class SkillRow(Base):
     __tablename__ = "skills"
     __table_args__ = (
         CheckConstraint(f"status in ({STATUSES})", name="status"),
-        Index("ix_skills_status_created_at", "status", "created_at"),
-        Index("ix_skills_created_at", "created_at"),
+        CheckConstraint(f"stage in ({STAGES})", name="stage"),
+        CheckConstraint(
+            "(status = 'validating') = (stage in ('layer1', 'layer2'))", name="under_way"
+        ),
+        # How many there are of a stage is told by far fewer pages than which.
+        Index("ix_skills_stage", "stage"),
+        # In the order of lists; with the name, so that a search by it reads nothing else.
+        Index("ix_skills_listed", text("created_at desc"), "id", "name"),
+        Index("ix_skills_listed_by_status", "status", text("created_at desc"), "id", "name"),
+        Index("ix_skills_listed_by_stage", "stage", text("created_at desc"), "id", "name"),
     )
 
     id: Mapped[UUID] = mapped_column(Uuid, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     status: Mapped[str]
+    stage: Mapped[str | None]
+    """Of the newest validation of the newest revision, full tests apart; none before the first."""
     created_at: Mapped[datetime]
 
 
 class RevisionRow(Base):
     __tablename__ = "revisions"
+    __table_args__ = (CheckConstraint("number >= 1", name="number"),)
 
     skill_id: Mapped[UUID] = mapped_column(ForeignKey("skills.id"), primary_key=True)
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -72,12 +84,32 @@ class RevisionRow(Base):
     created_at: Mapped[datetime]
 
 
+class EnvironmentRow(Base):
+    """What validations started from, stored once for all that share it.
+
+    Its id is the digest of its content. The bare base has no row.
+    """
+
+    __tablename__ = "environments"
+    __table_args__ = (
+        CheckConstraint("id ~ '^[0-9a-f]{64}$'", name="id_is_a_digest"),
+        Index("ix_environments_used_at", "used_at"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    document: Mapped[dict[str, object]]
+    used_at: Mapped[datetime]
+    """When a validation last started from it."""
+
+
 class ValidationRow(Base):
     __tablename__ = "validations"
     __table_args__ = (
         ForeignKeyConstraint(["skill_id", "revision"], ["revisions.skill_id", "revisions.number"]),
+        CheckConstraint(f"kind in ({KINDS})", name="kind"),
         CheckConstraint(f"stage in ({STAGES})", name="stage"),
         CheckConstraint(f"verdict in ({VERDICTS})", name="verdict"),
+        CheckConstraint("(step = 'done') <= (completed_at is not null)", name="done_has_ended"),
         CheckConstraint(f"({ENDED}) = (step = 'done')", name="stage_matches_step"),
         CheckConstraint("(step = 'done') <= (verdict is not null)", name="done_has_verdict"),
         CheckConstraint("overall between 0 and 100", name="overall"),
@@ -87,12 +119,19 @@ class ValidationRow(Base):
             "queued_at",
             postgresql_where=text("step <> 'done'"),
         ),
-        # One validation of a skill at a time, whoever asks.
+        Index("ix_validations_environment_id", "environment_id"),
+        # One validation of a skill at a time, whoever asks; its part in a full test is apart.
         Index(
             "uq_validations_open_skill",
             "skill_id",
             unique=True,
-            postgresql_where=text("step <> 'done'"),
+            postgresql_where=text("step <> 'done' and kind <> 'full_test'"),
+        ),
+        Index(
+            "uq_validations_open_full_test",
+            "skill_id",
+            unique=True,
+            postgresql_where=text("step <> 'done' and kind = 'full_test'"),
         ),
     )
 
@@ -113,6 +152,7 @@ class ValidationRow(Base):
     tasks_total: Mapped[int]
     layer1_passed: Mapped[bool | None]
     layer2_passed: Mapped[bool | None]
+    environment_id: Mapped[str | None] = mapped_column(ForeignKey("environments.id"))
     document: Mapped[dict[str, object]]
 
 
@@ -146,6 +186,57 @@ class VersionRow(Base):
     keep_asked_at: Mapped[datetime]
 
 
+class FullTestRow(Base):
+    __tablename__ = "full_tests"
+    __table_args__ = (
+        CheckConstraint("status in ('running', 'completed', 'cancelled')", name="status"),
+        CheckConstraint("under_way = (completed_at is null)", name="under_way_until_completed"),
+        CheckConstraint("(status = 'running') <= under_way", name="running_is_under_way"),
+        CheckConstraint("(status = 'completed') <= not under_way", name="completed_has_ended"),
+        CheckConstraint(
+            "(status = 'cancelled') = (cancelled_by is not null)", name="cancelled_by_somebody"
+        ),
+        # One at a time, whoever asks.
+        Index(
+            "uq_full_tests_under_way", "under_way", unique=True, postgresql_where=text("under_way")
+        ),
+        Index("ix_full_tests_started_at", "started_at"),
+    )
+
+    id: Mapped[UUID] = mapped_column(Uuid, primary_key=True)
+    status: Mapped[str]
+    started_by: Mapped[str]
+    started_at: Mapped[datetime]
+    runtime_version: Mapped[int]
+    cancelled_by: Mapped[str | None]
+    completed_at: Mapped[datetime | None]
+    under_way: Mapped[bool]
+
+
+class FullTestSkillRow(Base):
+    """A skill in a full test. It outlives the skill, so only its full test is referred to."""
+
+    __tablename__ = "full_test_skills"
+    __table_args__ = (
+        CheckConstraint(f"verdict in ({VERDICTS})", name="verdict"),
+        CheckConstraint(
+            "(completed_at is null) = (verdict is null)"
+            " and (completed_at is null) = (result is null)",
+            name="ended_whole",
+        ),
+        Index("ix_full_test_skills_skill_id_completed_at", "skill_id", "completed_at"),
+    )
+
+    full_test_id: Mapped[UUID] = mapped_column(ForeignKey("full_tests.id"), primary_key=True)
+    skill_id: Mapped[UUID] = mapped_column(Uuid, primary_key=True)
+    skill_name: Mapped[str]
+    validation_id: Mapped[UUID] = mapped_column(Uuid, unique=True)
+    verdict: Mapped[str | None]
+    worse: Mapped[bool]
+    result: Mapped[dict[str, object] | None]
+    completed_at: Mapped[datetime | None]
+
+
 class AuditRow(Base):
     """Who did what. It outlives what it is about, so it refers to nothing."""
 
@@ -159,6 +250,22 @@ class AuditRow(Base):
     skill_id: Mapped[UUID | None]
     skill_name: Mapped[str | None]
     details: Mapped[dict[str, object]]
+
+
+class AnswerRow(Base):
+    """The first answer to a question that may be asked again, by its key.
+
+    Without reply and problem, the effect has happened and the answer is about to be kept.
+    """
+
+    __tablename__ = "answers"
+    __table_args__ = (Index("ix_answers_at", "at"),)
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    fingerprint: Mapped[str]
+    at: Mapped[datetime]
+    reply: Mapped[dict[str, object] | None] = mapped_column(JSONB(none_as_null=True))
+    problem: Mapped[dict[str, object] | None] = mapped_column(JSONB(none_as_null=True))
 
 
 class OutboxRow(Base):

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import Integer, Table, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from assay_contracts.base import Message
 from assay_contracts.skills import SkillStatus
-from assay_scorer.adapters.review_transaction import ReviewTransaction
+from assay_scorer.adapters.environments import STORED, Stored, as_document
+from assay_scorer.adapters.full_test_transaction import FullTestTransaction, queued_in_full_test
 from assay_scorer.adapters.tables import Base, OutboxRow, SkillRow, ValidationRow
 from assay_scorer.domain.conductor import Decision, Outgoing
 from assay_scorer.domain.validation import Validation
@@ -34,15 +34,20 @@ _SKILLS = table_of(SkillRow)
 _VALIDATIONS = table_of(ValidationRow)
 
 
+_LOCKED = STORED.where(ValidationRow.id == bindparam("validation_id")).with_for_update()
 _ADMIT_ALONE = select(func.pg_advisory_xact_lock(ADMISSION_LOCK))
-_ACTIVE = select(func.count()).where(ValidationRow.step.not_in(("queued", "done")))
+_ACTIVE = select(
+    func.count().filter(ValidationRow.kind != "full_test").label("reviewed"),
+    func.count().filter(ValidationRow.kind == "full_test").label("full_test"),
+).where(ValidationRow.step.not_in(("queued", "done")))
 _OLDEST_QUEUED = (
-    select(ValidationRow.document)
-    .where(ValidationRow.step == "queued")
+    STORED.where(ValidationRow.step == "queued", ValidationRow.kind != "full_test")
     .order_by(ValidationRow.queued_at)
     .limit(bindparam("room", type_=Integer))
-    .with_for_update()
+    # One that somebody holds is about to be cancelled; waiting for it could be for ever.
+    .with_for_update(skip_locked=True)
 )
+_QUEUED_IN_FULL_TEST = queued_in_full_test(STORED)
 _SAVE = insert(_VALIDATIONS)
 _SAVE = _SAVE.on_conflict_do_update(
     index_elements=["id"],
@@ -53,35 +58,66 @@ _SET_STATUS = (
     .where(_SKILLS.c.id == bindparam("skill_id"), _SKILLS.c.status != bindparam("new_status"))
     .values(status=bindparam("new_status"))
 )
+_SET_STAGE = (
+    update(_SKILLS)
+    .where(
+        _SKILLS.c.id == bindparam("skill_id"),
+        (_SKILLS.c.status != bindparam("new_status"))
+        | _SKILLS.c.stage.is_distinct_from(bindparam("new_stage")),
+    )
+    .values(status=bindparam("new_status"), stage=bindparam("new_stage"))
+)
 _QUEUE = insert(table_of(OutboxRow)).on_conflict_do_nothing(index_elements=["dedup_key"])
 
 
-class PostgresTransaction(ReviewTransaction):
+class PostgresTransaction(FullTestTransaction):
     """Implements `ports.Transaction`."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        super().__init__(connection)
-
     async def locked(self, validation_id: UUID) -> Validation | None:
-        document = await self._connection.scalar(
-            select(ValidationRow.document)
-            .where(ValidationRow.id == validation_id)
-            .with_for_update()
+        return await self._environments.one(
+            self._connection, _LOCKED.params({"validation_id": validation_id})
         )
-        return Validation.model_validate(document) if document is not None else None
 
-    async def admissible(self, limit: int) -> Sequence[Validation]:
+    async def admissible(self, limit: int, full_test_limit: int) -> Sequence[Validation]:
         await self._connection.execute(_ADMIT_ALONE)
-        room = limit - (await self._connection.scalar(_ACTIVE) or 0)
+        active = (await self._connection.execute(_ACTIVE)).one()
+        return [
+            *await self._oldest(_OLDEST_QUEUED, limit - active.reviewed),
+            *await self._oldest(_QUEUED_IN_FULL_TEST, full_test_limit - active.full_test),
+        ]
+
+    async def _oldest(self, queue: Stored, room: int) -> Sequence[Validation]:
         if room <= 0:
             return ()
-        documents = await self._connection.scalars(_OLDEST_QUEUED, {"room": room})
-        return [Validation.model_validate(document) for document in documents]
+        oldest = queue.params({"room": room})
+        return [each async for each in self._environments.each(self._connection, oldest)]
+
+    async def queue_tests(self, validations: Sequence[Validation], now: datetime) -> None:
+        if not validations:
+            return
+        # They share one environment, which is large: it is looked up once.
+        environment_id = await self._environments.id_of(
+            self._connection, validations[0].environment, now
+        )
+        rows = [validation_row(validation, environment_id) for validation in validations]
+        await self._connection.execute(_SAVE, rows)
+        await self.enter(validations)
 
     async def store(self, decision: Decision, now: datetime) -> None:
         validation = decision.validation
-        await self._connection.execute(_SAVE, validation_row(validation))
-        await self.set_status(validation.skill_id, validation.skill_status)
+        environment_id = await self._environments.id_of(
+            self._connection, validation.environment, now
+        )
+        await self._connection.execute(_SAVE, validation_row(validation, environment_id))
+        if not validation.is_full_test:
+            await self._connection.execute(
+                _SET_STAGE,
+                {
+                    "skill_id": validation.skill_id,
+                    "new_status": validation.skill_status,
+                    "new_stage": validation.stage,
+                },
+            )
         await self.say(decision.outgoing, now)
 
     async def set_status(self, skill_id: UUID, status: SkillStatus) -> None:
@@ -93,7 +129,7 @@ class PostgresTransaction(ReviewTransaction):
             await self._connection.execute(_QUEUE, row)
 
 
-def validation_row(validation: Validation) -> dict[str, object]:
+def validation_row(validation: Validation, environment_id: str | None) -> dict[str, object]:
     return {
         "id": validation.validation_id,
         "skill_id": validation.skill_id,
@@ -112,7 +148,8 @@ def validation_row(validation: Validation) -> dict[str, object]:
         "tasks_total": validation.tasks_total,
         "layer1_passed": validation.layer1_passed,
         "layer2_passed": validation.layer2_passed,
-        "document": validation.model_dump(mode="json"),
+        "environment_id": environment_id,
+        "document": as_document(validation),
     }
 
 

@@ -2,13 +2,16 @@
 
     queued → planning → online_run → online_grading ┬→ offline_run → offline_grading ┐
                                                     │   ┌────────────────────────────┤
-                                                    │   └→ regression ┐              │
-                                                    └─────────────────┴──────────────┴→ reporting
+                                                    │   └→ regression ┬→ mending ┐   │
+                                                    └─────────────────┴──────────┴───┴→ reporting
                                                                                         → done
 
 Each step asks for one piece of work; `regression` asks for a run and then a grading for each
 approved skill, all side by side, and ends when all are answered. Without approved skills, or below
-70 overall, there is none.
+70 overall, there is none. Nor is there in a full test, which plans new tasks beside the stored ones
+and leaves no candidate. `mending` follows where a skill broke and other versions of packages may
+help: one run installs them, and all are tested again on what it leaves. A failure of ours there
+ends the attempt, and the verdict is what it would have been without it.
 
 A result for a piece of work that is not open is late or a duplicate and changes nothing.
 A failure of ours is asked for again until its budget is spent, and then ends the validation as
@@ -21,15 +24,16 @@ from typing import Final
 
 from assay_contracts.base import Failure, Message, Model, Result
 from assay_contracts.grades import RunGraded
-from assay_contracts.reports import ReportWritten
+from assay_contracts.reports import DependencyMode, ReportWritten
 from assay_contracts.runs import RunFinished
 from assay_contracts.validations import (
+    CleanupRequested,
     ProgressStep,
-    Scores,
     ValidationPlanned,
     Verdict,
 )
-from assay_scorer.domain import scoring
+from assay_scorer.domain import mending, reasons, scoring
+from assay_scorer.domain.conflicts import conflicts
 from assay_scorer.domain.environment import Environment, Regression
 from assay_scorer.domain.report import completion_of
 from assay_scorer.domain.validation import Piece, Validation
@@ -47,12 +51,14 @@ class Admitted(Model):
     token_budget: int | None = None
     """What models may use for it; none means no bound."""
     environment: Environment = Environment()
+    dependency_mode: DependencyMode = "lenient"
 
 
 class Cancelled(Model):
-    """Somebody wants it to end."""
+    """Somebody wants it to end, or did something that ends it."""
 
-    actor: str
+    why: str
+    """`Cancelled by ann`."""
 
 
 class WentQuiet(Model):
@@ -108,7 +114,7 @@ def _next(validation: Validation, fact: Fact, now: datetime) -> Decision:
     if validation.step == "done":
         return Decision(validation)
     if isinstance(fact, Cancelled):
-        return _cancel(validation, fact.actor, now)
+        return _cancel(validation, fact, now)
     if isinstance(fact, DeadlinePassed):
         return _out_of_time(validation, now)
     piece = validation.piece(fact.step_id)
@@ -128,7 +134,7 @@ def _next(validation: Validation, fact: Fact, now: datetime) -> Decision:
 
 def _unused_candidate(validation: Validation, fact: Fact) -> str | None:
     """The snapshot of a run whose result was not taken, if it left one."""
-    if isinstance(fact, RunFinished) and fact.candidate not in (None, validation.candidate):
+    if isinstance(fact, RunFinished) and fact.candidate not in (None, *validation.snapshots):
         return fact.candidate
     return None
 
@@ -139,7 +145,8 @@ def _unused_candidate(validation: Validation, fact: Fact) -> str | None:
 def _done(validation: Validation, piece: Piece, result: Result, now: datetime) -> Decision:
     match piece.what, result:
         case "planning", ValidationPlanned():
-            planned = validation.model_copy(update={"tasks": result.tasks, "planner": result.model})
+            tasks = (*validation.stored_tasks, *result.tasks)
+            planned = validation.model_copy(update={"tasks": tasks, "planner": result.model})
             return _enter(planned, "online_run", now)
         case "online_run", RunFinished():
             return _enter(validation.model_copy(update={"online": result}), "online_grading", now)
@@ -159,7 +166,7 @@ def _done(validation: Validation, piece: Piece, result: Result, now: datetime) -
             )
             return _finish(written, now)
         case _:
-            return Decision(validation)
+            return _done_in_mending(validation, piece, result, now)
 
 
 def _graded_online(validation: Validation, now: datetime) -> Decision:
@@ -168,8 +175,11 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
     completion = scoring.completion(validation.online_graded.grades)
     trigger = scoring.trigger(validation.online.outcomes, validation.skill_name)
     scores = scoring.combine(completion, trigger, None)
-    scored = validation.model_copy(update={"scores": scores})
+    found = conflicts(validation.demands, validation.package_changes)
+    scored = validation.model_copy(update={"scores": scores, "conflicts": found})
     if completion >= scoring.ONLINE_PASS:
+        if scored.forbidden:
+            return _conclude(scored, "failed", reasons.undeclared(scored), now)
         return _enter(scored, "offline_run", now)
     reason = (
         f"Completion is {completion:g}, below {scoring.ONLINE_PASS:g}: the tasks were not done "
@@ -188,18 +198,16 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
     if scores.overall < scoring.OVERALL_PASS:
         reason = f"The overall score {scores.overall:g} is below {scoring.OVERALL_PASS:g}."
         return _conclude(scored, "failed", reason, now)
+    if scored.forbidden:
+        return _conclude(scored, "failed", reasons.undeclared(scored), now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
-    if not approved:
-        return _conclude(scored, "passed", _reached(scores), now)
+    if not approved or scored.is_full_test:
+        return _conclude(scored, "passed", reasons.reached(scores), now)
     return _ask_for_regressions(
         scored.model_copy(
             update={"regressions": tuple(Regression(skill=each) for each in approved)}
         )
     )
-
-
-def _reached(scores: Scores) -> str:
-    return f"The overall score {scores.overall:g} reaches {scoring.OVERALL_PASS:g}."
 
 
 # -- layer 2 ------------------------------------------------------------------------------------
@@ -231,22 +239,13 @@ def _regression_graded(
     assert after.scores is not None
     if not after.broken:
         tested = len(after.regressions)
-        reason = f"{_reached(after.scores)} All {tested} approved skills still work on it."
+        reason = f"{reasons.reached(after.scores)} All {tested} approved skills still work on it."
         return _conclude(after, "passed", reason, now)
-    named = "; ".join(_named(after, each) for each in after.broken)
-    reason = (
-        f"{_reached(after.scores)} But in the environment it leaves, approved skills no longer "
-        f"complete their tasks: {named}."
-    )
-    return _conclude(after, "failed", reason, now)
-
-
-def _named(validation: Validation, broken: Regression) -> str:
-    changes = (
-        f", {change.package} {change.old_version} → {change.new_version or 'gone'}"
-        for change in validation.explained_by(broken)
-    )
-    return f"'{broken.skill.name}' ({', '.join(broken.failed_tasks)}{''.join(changes)})"
+    installs = mending.remedy(after)
+    if not installs:
+        return _conclude(after, "failed", reasons.breaks(after), now)
+    begun = mending.begun(after, installs, tuple(reasons.broken(after)))
+    return _enter(begun, "mending", now)
 
 
 def _with_regression(validation: Validation, piece: Piece, update: dict[str, object]) -> Validation:
@@ -262,13 +261,73 @@ def _replaced(validation: Validation, piece: Piece, by: tuple[Piece, ...]) -> Va
     return validation.model_copy(update={"pieces": (*others, *by)})
 
 
+# -- mending ------------------------------------------------------------------------------------
+
+
+def _done_in_mending(
+    validation: Validation, piece: Piece, result: Result, now: datetime
+) -> Decision:
+    match piece.what, result:
+        case "mending", RunFinished():
+            return _tried(validation, mending.installed(validation, result), now)
+        case "mending_run", RunFinished():
+            grading = Piece(what="mending_grading", skill=piece.skill)
+            ran = _replaced(mending.ran(validation, piece, result), piece, (grading,))
+            return _tried(validation, ran, now)
+        case "mending_grading", RunGraded():
+            graded = _replaced(mending.graded(validation, piece, result), piece, ())
+            return _tried(validation, graded, now)
+        case _:
+            return Decision(validation)
+
+
+def _tried(before: Validation, after: Validation, now: datetime) -> Decision:
+    """After a step of mending: ask for what is new, or end it where its outcome is known."""
+    assert after.mending is not None
+    if after.mending.outcome == "undone":
+        return _stands(before, after, now)
+    if mending.is_mended(after):
+        return _mended(after, now)
+    fresh = [piece for piece in after.pieces if before.piece(after.step_id(piece)) is None]
+    return Decision(after, tuple(Outgoing(work_for(after, piece)) for piece in fresh))
+
+
+def _mended(validation: Validation, now: datetime) -> Decision:
+    assert validation.scores is not None
+    assert validation.candidate is not None
+    replaced = Outgoing(clean_up(validation, validation.candidate))
+    kept = mending.mended(validation)
+    assert kept.mending is not None
+    reason = (
+        f"{reasons.reached(validation.scores)} In the environment it left, approved skills no "
+        f"longer completed their tasks: {'; '.join(kept.mending.broken)}. With "
+        f"{mending.described(kept.mending.installs)} instead, all {len(kept.regressions)} do, and "
+        f"its own tasks are done too."
+    )
+    concluded = _conclude(kept, "passed", reason, now)
+    return Decision(concluded.validation, (*concluded.outgoing, replaced))
+
+
+def _stands(before: Validation, undone: Validation, now: datetime) -> Decision:
+    """Mending did not help: the failure stands, and what was tried goes."""
+    assert undone.mending is not None
+    tried = (
+        f" Installing {mending.described(undone.mending.installs)} instead did not help: "
+        f"{undone.mending.detail}."
+    )
+    concluded = _conclude(undone, "failed", reasons.breaks(undone) + tried, now)
+    unused = before.mending.snapshot if before.mending else None
+    cleanup = (Outgoing(clean_up(undone, unused)),) if unused else ()
+    return Decision(concluded.validation, (*concluded.outgoing, *cleanup))
+
+
 # -- failures -----------------------------------------------------------------------------------
 
 
 def _failed(validation: Validation, piece: Piece, failure: Failure, now: datetime) -> Decision:
     if failure.category == "handed_over":
         return _ask_again(validation, piece, timedelta(0))
-    if failure.category == "worker_died" and piece.lane == "shared":
+    if failure.category == "worker_died" and piece.lane != "solo":
         return _ask_again(validation, piece.model_copy(update={"lane": "solo"}), timedelta(0))
     failures = piece.failures + 1
     if failure.category not in ("worker_died", "budget") and failures < TRIES:
@@ -277,17 +336,23 @@ def _failed(validation: Validation, piece: Piece, failure: Failure, now: datetim
         return _ask_again(charged, failed_again, FIRST_DELAY * 2 ** (failures - 1))
     if validation.step == "reporting":
         return _finish(validation, now)
+    if validation.step == "mending":
+        why = f"it could not be tried ({failure.category}): {failure.reason}"
+        return _stands(validation, mending.undone(validation, why), now)
     about = f" for '{piece.skill}'" if piece.skill else ""
     reason = (
         f"{piece.what.replace('_', ' ').capitalize()}{about} could not be completed "
         f"({failure.category}): {failure.reason}"
     )
-    return _inconclusive(validation, reason, now)
+    cause = "installing" if failure.while_installing else None
+    return _inconclusive(validation.model_copy(update={"cause": cause}), reason, now)
 
 
 def _charged(validation: Validation, piece: Piece, tokens: int) -> Validation:
     if piece.skill is None:
         return validation.model_copy(update={"wasted_tokens": validation.wasted_tokens + tokens})
+    if validation.step == "mending":
+        return mending.charged(validation, piece, tokens)
     wasted = validation.regression(piece.skill).wasted_tokens + tokens
     return _with_regression(validation, piece, {"wasted_tokens": wasted})
 
@@ -297,18 +362,25 @@ def _out_of_time(validation: Validation, now: datetime) -> Decision:
         return Decision(validation)
     if validation.step == "reporting":
         return _finish(validation, now)
+    if validation.step == "mending":
+        return _stands(validation, mending.undone(validation, "there was no time left"), now)
     reason = (
         f"The validation did not finish within its {validation.limit.total_seconds():g} s; "
         f"it was at: {validation.step.replace('_', ' ')}."
     )
-    return _inconclusive(validation, reason, now)
+    return _inconclusive(validation.model_copy(update={"cause": "deadline"}), reason, now)
 
 
-def _cancel(validation: Validation, actor: str, now: datetime) -> Decision:
+def _cancel(validation: Validation, cancelled: Cancelled, now: datetime) -> Decision:
     if validation.step == "reporting":
         return _finish(validation, now)
+    if validation.step == "mending":
+        stands = _stands(validation, mending.undone(validation, cancelled.why), now)
+        ended = _finish(stands.validation, now)
+        cleanups = [each for each in stands.outgoing if isinstance(each.message, CleanupRequested)]
+        return Decision(ended.validation, (*ended.outgoing, *cleanups))
     at = validation.step.replace("_", " ")
-    return _inconclusive(validation, f"Cancelled by {actor}; it was at: {at}.", now)
+    return _inconclusive(validation, f"{cancelled.why}; it was at: {at}.", now)
 
 
 def _ask_again(validation: Validation, piece: Piece, delay: timedelta) -> Decision:
@@ -323,11 +395,14 @@ def _ask_again(validation: Validation, piece: Piece, delay: timedelta) -> Decisi
 def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decision:
     if validation.step != "queued":
         return Decision(validation)
+    # All skills of a full test are tested in the environment that was current when it began.
+    environment = validation.environment if validation.is_full_test else admitted.environment
     started = validation.model_copy(
         update={
             "started_at": now,
             "token_budget": admitted.token_budget,
-            "environment": admitted.environment,
+            "environment": environment,
+            "dependency_mode": admitted.dependency_mode,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -335,11 +410,14 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
 
 
 def _enter(validation: Validation, step: ProgressStep, now: datetime) -> Decision:
-    piece = Piece(what=step)
+    piece = Piece(what=step, lane=validation.lane)
     fresh: dict[str, object] = {"step": step, "pieces": (piece,)}
     if step == "reporting":
         # The verdict stands: prose gets a little time of its own, whatever is left of the rest.
         fresh["deadline"] = now + REPORT_LIMIT
+    if step == "mending":
+        # As long again: every approved skill is tested again, and the one under test with them.
+        fresh["deadline"] = now + validation.limit
     entered = validation.model_copy(update=fresh)
     return Decision(entered, (Outgoing(work_for(entered, piece)),))
 
@@ -361,6 +439,7 @@ def _inconclusive(validation: Validation, reason: str, now: datetime) -> Decisio
 def _finish(validation: Validation, now: datetime) -> Decision:
     finished = validation.model_copy(update={"step": "done", "pieces": (), "completed_at": now})
     completed = Outgoing(completion_of(finished))
-    if finished.candidate is None or finished.verdict == "passed":
+    waits_for_review = finished.verdict == "passed" and not finished.is_full_test
+    if finished.candidate is None or waits_for_review:
         return Decision(finished, (completed,))
     return Decision(finished, (completed, Outgoing(clean_up(finished, finished.candidate))))

@@ -30,12 +30,29 @@ class ApprovedSkill(Model):
     time_limit_s: float
 
 
+def completed(skill: ApprovedSkill, task_id: TaskId, grade: int) -> bool:
+    """Whether a task is done: well, or no worse than when the skill was approved."""
+    return grade >= min(COMPLETED_GRADE, skill.grades.get(task_id, COMPLETED_GRADE))
+
+
+def failed_tasks(skill: ApprovedSkill, graded: RunGraded | None) -> tuple[TaskId, ...]:
+    """The tasks that were not completed; nothing before it is graded."""
+    grades = graded.grades if graded else ()
+    return tuple(
+        grade.task_id for grade in grades if not completed(skill, grade.task_id, grade.grade)
+    )
+
+
 class Environment(Model):
     runtime_version: int = 0
     """`n` of `v1.n`; 0 is the base."""
     snapshot: str | None = None
     """None for the base."""
     approved: tuple[ApprovedSkill, ...] = ()
+
+    def approved_as(self, name: str) -> ApprovedSkill:
+        """The approved skill of that name, which is one of them."""
+        return next(skill for skill in self.approved if skill.name == name)
 
     def mounted(self, name: str, bundle: BundleRef) -> tuple[MountedSkill, ...]:
         """Every approved skill, and the one under test under its name."""
@@ -58,14 +75,7 @@ class Regression(Model):
     @property
     def failed_tasks(self) -> tuple[TaskId, ...]:
         """The stored tasks that are no longer completed; nothing before it is graded."""
-        grades = self.graded.grades if self.graded else ()
-        return tuple(
-            grade.task_id for grade in grades if not self.completed(grade.task_id, grade.grade)
-        )
-
-    def completed(self, task_id: TaskId, grade: int) -> bool:
-        """Whether a task is done: well, or no worse than when the skill was approved."""
-        return grade >= min(COMPLETED_GRADE, self.skill.grades.get(task_id, COMPLETED_GRADE))
+        return failed_tasks(self.skill, self.graded)
 
     @property
     def models(self) -> tuple[ModelUse, ...]:

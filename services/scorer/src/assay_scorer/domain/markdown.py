@@ -3,13 +3,19 @@
 Numbers come from code; words from skills, sandboxes and models are quoted so that they stay words.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
 from assay_contracts.grades import Grade
-from assay_contracts.reports import RegressionReport, Report, RunReport
+from assay_contracts.reports import (
+    DependencyConflict,
+    InstalledPackage,
+    MendingReport,
+    RegressionReport,
+    Report,
+    RunReport,
+)
 from assay_contracts.runs import NetworkCall, Package, TaskOutcome
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, Task
@@ -19,7 +25,6 @@ from assay_scorer.domain.report import REASONS_SHOWN
 
 REHEARSAL: Final = "rehearsal:"
 LISTED_CALLS: Final = 50
-_REQUIREMENT_NAME: Final = re.compile(r"@?[\w.-]+(?:/[\w.-]+)?")
 
 
 def render_markdown(report: Report) -> str:
@@ -62,6 +67,8 @@ def _score_card(scores: Scores | None) -> str:
     if scores is None:
         return "## Score\n\nNone: the platform failed before the skill could be judged."
     offline = "not run" if scores.offline is None else f"{scores.offline:.1f}"
+    if scores.offline is not None and scores.offline < scoring.OFFLINE_PASS:
+        offline += f" (fit to work offline from {scoring.OFFLINE_PASS:g})"
     return (
         "## Score\n\n"
         "| dimension | weight | score |\n|---|---:|---:|\n"
@@ -246,19 +253,77 @@ def _call(call: NetworkCall) -> str:
 
 
 def _dependencies(report: Report) -> str:
-    declared = report.dependencies
-    added = [package for run in report.runs for package in run.packages_added]
-    lines = [
-        f"Declared: {_requirements(declared)}.",
-        f"Installed while the tasks were done: {_packages(added)}.",
-    ]
-    undeclared = [package for package in added if not _is_declared(package, declared)]
+    found = report.dependency_report
+    if found is None:
+        return f"## Dependencies\n\nDeclared: {_requirements(report.dependencies)}."
+    lines = [f"Checked: {found.mode}. Declared: {_requirements(report.dependencies)}."]
+    if not found.installed:
+        lines.append("Nothing was installed while the tasks were done.")
+    else:
+        rows = "\n".join(_installed_row(package) for package in found.installed)
+        lines.append(f"| installed | before | after | why |\n|---|---|---|---|\n{rows}")
+    undeclared = [package for package in found.installed if package.origin == "undeclared"]
     if undeclared:
+        named = ", ".join(f"{quoted(each.package)} {quoted(each.version)}" for each in undeclared)
         lines.append(
-            f"**Not declared by name:** {_packages(undeclared)}. Declared packages may have "
-            "brought them along; else declare them."
+            f"**Not declared:** {named}. Nothing that the skill declares needs them: declare them, "
+            "or do not install them."
         )
+    if found.removed:
+        lines.append(f"**Removed:** {_packages(found.removed)}.")
+    if found.unmet:
+        named = ", ".join(
+            f"{quoted(each.requirement, 100)} (has: {quoted(each.installed_version or 'nothing')})"
+            for each in found.unmet
+        )
+        lines.append(f"**Declared, and not so after the tasks:** {named}.")
+    lines += [_conflict(conflict) for conflict in found.conflicts]
+    if found.mending is not None:
+        lines.append(_mending(found.mending))
     return "## Dependencies\n\n" + "\n\n".join(lines)
+
+
+def _conflict(conflict: DependencyConflict) -> str:
+    asked = "; ".join(
+        f"{quoted(ask.by)} asks for {quoted(ask.constraint, 100)}" for ask in conflict.asked
+    )
+    resolved = (
+        f"{quoted(conflict.resolved_version)} would do for all"
+        if conflict.resolved_version
+        else "no known version will do for all"
+    )
+    return (
+        f"**Conflict over {quoted(conflict.package)} ({conflict.ecosystem}):** "
+        f"{quoted(conflict.version_before or 'nothing')} before, "
+        f"{quoted(conflict.version_after or 'nothing')} after; {asked}; {resolved}. Needed by "
+        f"{quoted(', '.join(conflict.skills), 1000)}. "
+        f"Suggested: {quoted(conflict.suggested_constraint, 200)}"
+    )
+
+
+def _mending(mending: MendingReport) -> str:
+    outcome = (
+        "and all of them work: this environment was kept."
+        if mending.succeeded
+        else f"which did not help: {quoted(mending.detail, 500)}. It was undone."
+    )
+    tested = quoted(", ".join(mending.retested), 1000) or "nobody"
+    return (
+        f"**Tried to mend it:** {_packages(mending.installed)} installed instead, because of "
+        f"{quoted('; '.join(mending.broken), 1000)}. Tested again: {tested}; {outcome}"
+    )
+
+
+def _installed_row(package: InstalledPackage) -> str:
+    why = {
+        "declared": "declared",
+        "pulled_in": f"needed by {quoted(', '.join(package.needed_by))}",
+        "undeclared": "**not declared**",
+    }[package.origin]
+    return (
+        f"| {quoted(package.package)} ({package.ecosystem}) "
+        f"| {quoted(package.version_before or '–')} | {quoted(package.version)} | {why} |"
+    )
 
 
 def _requirements(declared: Dependencies) -> str:
@@ -269,18 +334,6 @@ def _requirements(declared: Dependencies) -> str:
 def _packages(packages: Sequence[Package]) -> str:
     named = (f"{quoted(p.name)} {quoted(p.version)} ({p.ecosystem})" for p in packages)
     return ", ".join(dict.fromkeys(named)) or "none"
-
-
-def _is_declared(package: Package, declared: Dependencies) -> bool:
-    names = (
-        _REQUIREMENT_NAME.match(requirement.strip())
-        for requirement in (*declared.pip, *declared.npm, *declared.other)
-    )
-    return _plain(package.name) in {_plain(name.group()) for name in names if name}
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _findings(report: Report) -> str:

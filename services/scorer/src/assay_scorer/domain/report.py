@@ -1,12 +1,22 @@
 """The report as data."""
 
 from collections.abc import Iterable
+from uuid import UUID
 
 from assay_contracts.grades import RUBRIC_VERSION, RunGraded
-from assay_contracts.reports import RegressionReport, RegressionTask, Report, RunReport
+from assay_contracts.reports import (
+    DependencyReport,
+    MendingReport,
+    RegressionReport,
+    RegressionTask,
+    Report,
+    RunReport,
+)
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
-from assay_scorer.domain.environment import version_label
+from assay_scorer.domain.environment import completed, version_label
+from assay_scorer.domain.provenance import removed, unmet
+from assay_scorer.domain.requirements import key_of
 from assay_scorer.domain.validation import STAGES, Validation
 
 REASONS_SHOWN = 500
@@ -33,6 +43,7 @@ def build_report(validation: Validation) -> Report:
         layer2_passed=validation.layer2_passed,
         findings=validation.findings,
         dependencies=validation.manifest.dependencies,
+        dependency_report=_dependencies(validation),
         tasks=validation.tasks,
         runs=tuple(_runs(validation)),
         runtime_version=version_label(validation.environment.runtime_version),
@@ -46,12 +57,16 @@ def build_report(validation: Validation) -> Report:
     )
 
 
-def report_ref(validation: Validation) -> ReportRef:
-    """Where the report of this validation lies, or will lie."""
+def report_ref(skill_id: UUID, validation_id: UUID, *, by_skill: bool = True) -> ReportRef:
+    """Where the report of this validation lies, or will lie.
+
+    The path of the skill alone stands for its newest validation, which is never a full test.
+    """
+    path = "report" if by_skill else f"validations/{validation_id}/report"
     return ReportRef(
-        url=f"/api/admin/skills/{validation.skill_id}/report",
-        json_key=f"{validation.validation_id}.json",
-        markdown_key=f"{validation.validation_id}.md",
+        url=f"/api/admin/skills/{skill_id}/{path}",
+        json_key=f"{validation_id}.json",
+        markdown_key=f"{validation_id}.md",
     )
 
 
@@ -80,7 +95,9 @@ def completion_of(validation: Validation) -> ValidationCompleted:
             model_seconds=sum(use.seconds for use in validation.models),
             command_seconds=sum(run.timings.commands for run in runs if run.timings),
         ),
-        report=report_ref(validation),
+        report=report_ref(
+            validation.skill_id, validation.validation_id, by_skill=not validation.is_full_test
+        ),
     )
 
 
@@ -105,7 +122,40 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
             )
 
 
+def _dependencies(validation: Validation) -> DependencyReport | None:
+    run = validation.online
+    if run is None:
+        return None
+    return DependencyReport(
+        mode=validation.dependency_mode,
+        installed=validation.installed,
+        removed=removed(run.packages_before, run.packages_after),
+        unmet=unmet(validation.manifest.dependencies, run.packages_after),
+        conflicts=validation.conflicts,
+        mending=_mending(validation),
+    )
+
+
+def _mending(validation: Validation) -> MendingReport | None:
+    tried = validation.mending
+    if tried is None:
+        return None
+    succeeded = tried.outcome == "mended"
+    tested = validation.regressions if succeeded else ()
+    return MendingReport(
+        installed=tried.installs,
+        broken=tried.broken,
+        retested=(
+            *(each.skill.name for each in tested),
+            *(each.skill for each in tried.retests if each.graded),
+        ),
+        succeeded=succeeded,
+        detail=tried.detail,
+    )
+
+
 def _regressions(validation: Validation) -> Iterable[RegressionReport]:
+    changes = validation.package_changes
     for each in validation.regressions:
         if each.graded is not None:
             yield RegressionReport(
@@ -117,15 +167,15 @@ def _regressions(validation: Validation) -> Iterable[RegressionReport]:
                         task_id=grade.task_id,
                         grade=grade.grade,
                         grade_before=each.skill.grades.get(grade.task_id),
-                        completed=each.completed(grade.task_id, grade.grade),
+                        completed=completed(each.skill, grade.task_id, grade.grade),
                         reasons=grade.reasons[:REASONS_SHOWN],
                     )
                     for grade in each.graded.grades
                 ),
-                explained_by=validation.explained_by(each),
+                explained_by=changes.explaining(each.skill.name) if each.failed_tasks else (),
             )
 
 
 def _added(before: tuple[Package, ...], after: tuple[Package, ...]) -> tuple[Package, ...]:
-    had = set(before)
-    return tuple(package for package in after if package not in had)
+    had = {(key_of(package), package.version) for package in before}
+    return tuple(package for package in after if (key_of(package), package.version) not in had)

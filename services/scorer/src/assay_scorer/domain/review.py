@@ -9,7 +9,7 @@ from assay_contracts.base import Model
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails
 from assay_contracts.skills import SkillStatus
 from assay_scorer.domain.environment import version_label
-from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.validation import Cause, Validation
 
 Action = Literal["approve", "reject", "delete", "revalidate", "cancel"]
 
@@ -22,6 +22,12 @@ ALLOWED: Final[Mapping[SkillStatus, tuple[Action, ...]]] = {
 }
 WHILE_OPEN: Final[tuple[Action, ...]] = ("cancel",)
 """Whatever the status: a validation that waits for its turn counts too."""
+INCONCLUSIVE: Final[Mapping[Cause | None, ProblemCode]] = {
+    None: "VALIDATION_NOT_COMPLETED",
+    "deadline": "VALIDATION_TIMEOUT",
+    "installing": "DEPENDENCY_INSTALL_FAILED",
+}
+"""What an approval is answered whose validation came to no verdict, by why it did not."""
 EXPIRY_MARGIN: Final = timedelta(minutes=10)
 """A candidate this close to its end could be gone before it is kept."""
 
@@ -33,11 +39,20 @@ class Standing(Model):
     name: str
     status: SkillStatus
     validation: Validation
-    """The newest."""
+    """The newest of the newest revision."""
+    validated: bool = True
+    """False: the revision has no validation yet, and this is how its first one would begin."""
+
+    @property
+    def under_way(self) -> bool:
+        return self.validated and self.validation.step != "done"
 
     @property
     def allowed(self) -> tuple[Action, ...]:
-        return ALLOWED[self.status] if self.validation.step == "done" else WHILE_OPEN
+        if self.under_way:
+            return WHILE_OPEN
+        actions = ALLOWED[self.status]
+        return actions if self.validated else tuple(each for each in actions if each != "approve")
 
 
 def refusal(action: Action, skill: Standing) -> Problem | None:
@@ -46,7 +61,7 @@ def refusal(action: Action, skill: Standing) -> Problem | None:
         return _not_approvable(skill)
     if action in skill.allowed:
         return None
-    if action == "revalidate" and skill.validation.step != "done":
+    if action == "revalidate" and skill.under_way:
         return _problem(
             skill,
             "VALIDATION_IN_PROGRESS",
@@ -57,7 +72,13 @@ def refusal(action: Action, skill: Standing) -> Problem | None:
 
 def _not_approvable(skill: Standing) -> Problem | None:
     validation = skill.validation
-    if validation.step != "done":
+    if not skill.validated:
+        return _problem(
+            skill,
+            "VALIDATION_NOT_COMPLETED",
+            f"'{skill.name}' has not been validated yet. Validate it, then approve it.",
+        )
+    if skill.under_way:
         return _problem(
             skill,
             "VALIDATION_NOT_COMPLETED",
@@ -76,7 +97,7 @@ def _not_approvable(skill: Standing) -> Problem | None:
     if validation.verdict != "passed":
         return _problem(
             skill,
-            "VALIDATION_NOT_COMPLETED",
+            INCONCLUSIVE[validation.cause],
             f"The last validation of '{skill.name}' came to no verdict: {validation.reason} "
             "Validate it again.",
         )
@@ -109,8 +130,7 @@ def stale_candidate(
 
 
 def _illegal(action: Action, skill: Standing) -> Problem:
-    under_way = skill.validation.step != "done"
-    state = "being validated" if under_way else skill.status.replace("_", " ")
+    state = "being validated" if skill.under_way else skill.status.replace("_", " ")
     return _problem(
         skill,
         "INVALID_STATUS_TRANSITION",

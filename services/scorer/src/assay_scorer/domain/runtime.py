@@ -87,13 +87,18 @@ def made_with(versions: Sequence[Version], number: int) -> frozenset[Made]:
     return frozenset(made)
 
 
-def superseded(versions: Sequence[Version]) -> tuple[Version, ...]:
-    """The versions whose snapshots are to go: all but the newest few and the current one."""
+def superseded(versions: Sequence[Version], under_test: int | None = None) -> tuple[Version, ...]:
+    """The versions whose snapshots are to go: all but the newest few and the current one.
+
+    One that a full test is carried out on stays too; it goes with the next approval after that.
+    """
     promoted = sorted(
         (version for version in versions if version.snapshot is not None),
         key=lambda version: version.number,
         reverse=True,
     )
     return tuple(
-        version for version in promoted[KEPT_VERSIONS:] if version.available and not version.current
+        version
+        for version in promoted[KEPT_VERSIONS:]
+        if version.available and not version.current and version.number != under_test
     )

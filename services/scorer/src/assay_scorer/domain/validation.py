@@ -1,19 +1,29 @@
 """A validation as the conductor sees it: one value that facts move from step to step."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
 from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
-from assay_contracts.reports import DependencyChange, Prose
+from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
 from assay_contracts.runs import ModelUse, RunFinished
-from assay_contracts.skills import BundleRef, Finding, SkillManifest, SkillStatus, ValidationStage
+from assay_contracts.skills import (
+    BundleRef,
+    Dependencies,
+    Finding,
+    SkillManifest,
+    SkillStatus,
+    ValidationStage,
+)
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
-from assay_scorer.domain import scoring
-from assay_scorer.domain.dependencies import explanations
-from assay_scorer.domain.environment import Environment, Regression, summed
+from assay_scorer.domain import provenance, scoring
+from assay_scorer.domain.conflicts import Demands
+from assay_scorer.domain.dependencies import PackageChanges, package_changes
+from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression, summed
+from assay_scorer.domain.retest import Mending, Retest
 
 SIMPLE_FILES = 5
 COMPLEX_FILES = 20
@@ -41,10 +51,19 @@ STAGES: dict[Verdict, ValidationStage] = {
     "failed": "failed",
     "inconclusive": "inconclusive",
 }
-REGRESSION_SHARES = {"regression": 30, "regression_grading": 10}
+REGRESSION_SHARES = {
+    "regression": 30,
+    "regression_grading": 10,
+    "mending_run": 30,
+    "mending_grading": 10,
+}
 """Percent, for each approved skill, of what the rest of the validation may use, and beside it."""
 
-PieceOfWork = ProgressStep | Literal["regression_grading"]
+PieceOfWork = ProgressStep | Literal["regression_grading", "mending_run", "mending_grading"]
+
+
+Cause = Literal["deadline", "installing"]
+"""`installing`: the platform failed while dependencies were being installed."""
 
 
 class Piece(Model):
@@ -52,7 +71,7 @@ class Piece(Model):
 
     what: PieceOfWork
     skill: str | None = None
-    """The approved skill that a regression is about."""
+    """The skill that is tested again."""
     attempt: int = 1
     """Each time it is asked for again is a new attempt."""
     lane: Lane = "shared"
@@ -78,9 +97,14 @@ class Validation(Model):
     queued_at: datetime
     traceparent: str | None = None
     """The trace of the request that asked for it: its work belongs to that, whoever starts it."""
+    full_test_id: UUID | None = None
+    """The full test it is a part of. Its skill is approved, and stays what it is."""
+    compared_with: UUID | None = None
+    """In a full test: the last validation of the skill that came to a verdict."""
 
     environment: Environment = Environment()
     """What it started from."""
+    dependency_mode: DependencyMode = "lenient"
 
     step: ProgressStep = "queued"
     pieces: tuple[Piece, ...] = ()
@@ -101,12 +125,33 @@ class Validation(Model):
     offline: RunFinished | None = None
     offline_graded: RunGraded | None = None
     regressions: tuple[Regression, ...] = ()
+    conflicts: tuple[DependencyConflict, ...] = ()
+    mending: Mending | None = None
+    """None when there was no cause for it, or nothing to try."""
     prose: Prose | None = None
     reporter: ModelUse | None = None
 
     scores: Scores | None = None
     verdict: Verdict | None = None
     reason: str | None = None
+    cause: Cause | None = None
+    """Why it is inconclusive, where somebody may ask."""
+
+    @property
+    def is_full_test(self) -> bool:
+        return self.full_test_id is not None
+
+    @property
+    def lane(self) -> Lane:
+        """Where its work is asked for at first: a fresh upload never waits behind a full test."""
+        return "background" if self.is_full_test else "shared"
+
+    @property
+    def stored_tasks(self) -> tuple[Task, ...]:
+        """In a full test: the tasks that the skill was approved by."""
+        if not self.is_full_test:
+            return ()
+        return self.environment.approved_as(self.skill_name).tasks
 
     def step_id(self, piece: Piece) -> str:
         """Natural key of a piece of work: equal for every attempt."""
@@ -120,15 +165,44 @@ class Validation(Model):
         """How far the approved skill of that name has come in layer 2."""
         return next(each for each in self.regressions if each.skill.name == skill)
 
+    def retest(self, skill: str | None) -> Retest:
+        """How far the skill of that name has come in mending."""
+        assert self.mending is not None
+        return next(each for each in self.mending.retests if each.skill == skill)
+
+    def tested(self, skill: str | None) -> ApprovedSkill:
+        """The skill of that name, with the tasks that it is tested again by."""
+        if skill != self.skill_name:
+            return self.regression(skill).skill
+        grades = self.offline_graded.grades if self.offline_graded else ()
+        return ApprovedSkill(
+            skill_id=self.skill_id,
+            name=self.skill_name,
+            bundle=self.bundle,
+            tasks=self.tasks,
+            grades={grade.task_id: grade.grade for grade in grades},
+            dependencies=self.manifest.dependencies,
+            time_limit_s=time_limit(self.manifest).total_seconds(),
+        )
+
     @property
     def candidate(self) -> str | None:
-        """The environment kept from the online run."""
+        """The environment that becomes a runtime version: the online run's, or the mended one."""
+        if self.mending is not None and self.mending.outcome == "mended":
+            return self.mending.snapshot
         return self.online.candidate if self.online else None
+
+    @property
+    def snapshots(self) -> frozenset[str]:
+        """Every environment that it keeps, as long as it has not ended."""
+        tried = self.mending.snapshot if self.mending else None
+        return frozenset(name for name in (self.candidate, tried) if name is not None)
 
     @property
     def models(self) -> tuple[ModelUse, ...]:
         """What every model that took part cost, in order of use, layer 2 summed up."""
-        layer2 = summed(tuple(use for each in self.regressions for use in each.models))
+        tested = tuple(use for each in self.regressions for use in each.models)
+        layer2 = summed((*tested, *(self.mending.costs if self.mending else ())))
         return (*self._layer1_models, *layer2, *((self.reporter,) if self.reporter else ()))
 
     @property
@@ -146,9 +220,12 @@ class Validation(Model):
         """What a piece of work may use: its share, and what the steps before it left over."""
         if self.token_budget is None:
             return None
+        if piece.what == "mending":
+            return 0
         if piece.what in REGRESSION_SHARES:
             share = self.token_budget * REGRESSION_SHARES[piece.what] // 100
-            return max(0, share - self.regression(piece.skill).wasted_tokens)
+            again = self.retest if self.step == "mending" else self.regression
+            return max(0, share - again(piece.skill).wasted_tokens)
         so_far = sum(TOKEN_SHARES[: STEPS_WITH_MODELS.index(self.step) + 1])
         spent = self.wasted_tokens + sum(use.tokens for use in self._layer1_models)
         return max(0, self.token_budget * so_far // 100 - spent)
@@ -158,13 +235,17 @@ class Validation(Model):
         """None until it is known, and when it will never be."""
         if self.scores is None or (self.scores.offline is None and self.verdict is None):
             return None
-        return self.scores.offline is not None and self.scores.overall >= scoring.OVERALL_PASS
+        if self.scores.offline is None or self.scores.overall < scoring.OVERALL_PASS:
+            return False
+        return not self.forbidden
 
     @property
     def layer2_passed(self) -> bool | None:
         """None until it is known, and when there was no cause to find out."""
         graded = all(each.graded is not None for each in self.regressions)
         if self.verdict in (None, "inconclusive") or not self.layer1_passed or not graded:
+            return None
+        if self.is_full_test:
             return None
         return not self.broken
 
@@ -173,19 +254,46 @@ class Validation(Model):
         """The approved skills that no longer work on the candidate."""
         return tuple(each for each in self.regressions if each.failed_tasks)
 
-    def explained_by(self, regression: Regression) -> tuple[DependencyChange, ...]:
-        """The changes of packages that explain why an approved skill no longer works."""
-        if self.online is None or not regression.failed_tasks:
-            return ()
-        return explanations(
-            regression.skill.dependencies,
-            self.online.packages_before,
-            self.online.packages_after,
-            (
-                *((each.name, each.dependencies) for each in self.environment.approved),
-                (self.skill_name, self.manifest.dependencies),
-            ),
+    @property
+    def _declared(self) -> dict[str, Dependencies]:
+        approved = {each.name: each.dependencies for each in self.environment.approved}
+        return {**approved, self.skill_name: self.manifest.dependencies}
+
+    @property
+    def package_changes(self) -> PackageChanges:
+        """The packages that the online run changed, and which skills need them."""
+        before = self.online.packages_before if self.online else ()
+        after = self.online.packages_after if self.online else ()
+        return package_changes(before, after, self._declared)
+
+    @property
+    def demands(self) -> Demands:
+        """What all skills ask of packages, and the versions that are known."""
+        run = self.online
+        after = run.packages_after if run else ()
+        known = (*after, *run.packages_before, *run.offered) if run else ()
+        return Demands(self.skill_name, self._declared, after, known)
+
+    @property
+    def installed(self) -> tuple[InstalledPackage, ...]:
+        """What came while the tasks of layer 1 were done, each with where it comes from."""
+        runs = (run for run in (self.online, self.offline) if run is not None)
+        return tuple(
+            dict.fromkeys(
+                package
+                for run in runs
+                for package in provenance.installed(
+                    self.manifest.dependencies, run.packages_before, run.packages_after
+                )
+            )
         )
+
+    @property
+    def forbidden(self) -> tuple[InstalledPackage, ...]:
+        """What should not have been installed: in strict mode, what nothing declared needs."""
+        if self.dependency_mode == "lenient":
+            return ()
+        return tuple(package for package in self.installed if package.origin == "undeclared")
 
     @property
     def stage(self) -> ValidationStage:
@@ -193,23 +301,31 @@ class Validation(Model):
         if self.step == "queued":
             return "queued"
         if self.step != "done":
-            return "layer2" if self.layer1_passed else "layer1"
+            return "layer2" if self.layer1_passed and not self.is_full_test else "layer1"
         assert self.verdict is not None
         return STAGES[self.verdict]
 
     @property
     def tasks_done(self) -> int:
         """In layer 2: approved skills tested again. In layer 1 only the runner knows."""
-        graded = sum(each.graded is not None for each in self.regressions)
-        return graded if self.step == "regression" else 0
+        again = self._tested_again
+        return sum(each.graded is not None for each in again)
 
     @property
     def tasks_total(self) -> int:
-        return len(self.regressions) if self.step == "regression" else len(self.tasks)
+        return len(self._tested_again) or len(self.tasks)
+
+    @property
+    def _tested_again(self) -> Sequence[Regression | Retest]:
+        if self.step == "mending" and self.mending is not None:
+            return self.mending.retests
+        return self.regressions if self.step == "regression" else ()
 
     @property
     def skill_status(self) -> SkillStatus:
-        """What this validation makes of the skill's status."""
+        """What this validation makes of the skill's status; a full test makes nothing of it."""
+        if self.is_full_test:
+            return "approved"
         if self.step == "queued":
             return "pending"
         if self.step != "done":
@@ -219,7 +335,8 @@ class Validation(Model):
     @property
     def limit(self) -> timedelta:
         """How long it may take, layer 2 included."""
-        return time_limit(self.manifest) + REGRESSION_LIMIT * len(self.environment.approved)
+        regressions = 0 if self.is_full_test else len(self.environment.approved)
+        return time_limit(self.manifest) + REGRESSION_LIMIT * regressions
 
 
 def time_limit(manifest: SkillManifest) -> timedelta:

@@ -5,10 +5,12 @@ from typing import Final, TypedDict
 from uuid import UUID
 
 from assay_contracts.base import Lane, Work
+from assay_contracts.full_tests import NEW_TASKS, FullTestOutcome
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationRequested
+from assay_scorer.domain.fitting import fitting
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.runtime import Version
 from assay_scorer.domain.validation import Piece, PieceOfWork, Validation, time_limit
@@ -23,12 +25,19 @@ def open_work(validation: Validation) -> tuple[Work, ...]:
 
 def clean_up(validation: Validation, snapshot: str) -> CleanupRequested:
     """Ask for the deletion of a snapshot that this validation left."""
-    return _deletion(validation.validation_id, validation.skill_id, validation.skill_name, snapshot)
+    origin = (validation.validation_id, validation.skill_id, validation.skill_name)
+    return _deletion(*origin, snapshot, validation.lane)
+
+
+def clean_up_after(tested: FullTestOutcome, snapshot: str) -> CleanupRequested:
+    """As `clean_up`, for a skill that was deleted with its validation while it was tested."""
+    origin = (tested.validation_id, tested.skill_id, tested.skill_name)
+    return _deletion(*origin, snapshot, "background")
 
 
 def clean_up_version(version: Version) -> CleanupRequested:
     """Ask for the deletion of a runtime version's snapshot."""
-    return _deletion(*_origin(version))
+    return _deletion(*_origin(version), "shared")
 
 
 def keep(version: Version) -> KeepRequested:
@@ -45,9 +54,10 @@ def keep(version: Version) -> KeepRequested:
 
 
 def _deletion(
-    validation_id: UUID, skill_id: UUID, skill_name: str, snapshot: str
+    validation_id: UUID, skill_id: UUID, skill_name: str, snapshot: str, lane: Lane
 ) -> CleanupRequested:
     return CleanupRequested(
+        lane=lane,
         validation_id=validation_id,
         skill_id=skill_id,
         skill_name=skill_name,
@@ -72,7 +82,10 @@ def work_for(validation: Validation, piece: Piece) -> Work:
 
 def _plan_work(validation: Validation, piece: Piece) -> Work:
     return ValidationRequested(
-        **_common(validation, piece), bundle=validation.bundle, task_count=TASK_COUNT
+        **_common(validation, piece),
+        bundle=validation.bundle,
+        task_count=NEW_TASKS if validation.is_full_test else TASK_COUNT,
+        known_tasks=validation.stored_tasks,
     )
 
 
@@ -101,50 +114,76 @@ def _offline_work(validation: Validation, piece: Piece) -> Work:
 
 
 def _regression_work(validation: Validation, piece: Piece) -> Work:
-    skill = validation.regression(piece.skill).skill
+    skill = validation.tested(piece.skill)
+    mending = validation.mending
     return RunRequested(
         **_about(validation, piece),
         kind="regression",
         tasks=skill.tasks,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
-        base=validation.candidate,
+        base=mending.snapshot if mending else validation.candidate,
         time_limit_s=skill.time_limit_s,
+    )
+
+
+def _mending_work(validation: Validation, piece: Piece) -> Work:
+    assert validation.mending is not None
+    return RunRequested(
+        **_common(validation, piece),
+        kind="mending",
+        tasks=(),
+        skills=validation.environment.mounted(validation.skill_name, validation.bundle),
+        base=validation.candidate,
+        install=validation.mending.installs,
+        capture=f"{validation.validation_id}-mended-{piece.attempt}",
+        time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
 
 def _online_grading(validation: Validation, piece: Piece) -> Work:
     assert validation.online is not None
-    return GradingRequested(
-        **_common(validation, piece),
-        run_kind="online",
-        tasks=validation.tasks,
-        outcomes=validation.online.outcomes,
+    return fitting(
+        GradingRequested(
+            **_common(validation, piece),
+            run_kind="online",
+            tasks=validation.tasks,
+            outcomes=validation.online.outcomes,
+        )
     )
 
 
 def _offline_grading(validation: Validation, piece: Piece) -> Work:
     assert validation.offline is not None
-    return GradingRequested(
-        **_common(validation, piece),
-        run_kind="offline",
-        tasks=validation.tasks,
-        outcomes=validation.offline.outcomes,
+    return fitting(
+        GradingRequested(
+            **_common(validation, piece),
+            run_kind="offline",
+            tasks=validation.tasks,
+            outcomes=validation.offline.outcomes,
+        )
     )
 
 
 def _regression_grading(validation: Validation, piece: Piece) -> Work:
-    regression = validation.regression(piece.skill)
-    assert regression.run is not None
-    return GradingRequested(
-        **_about(validation, piece),
-        run_kind="regression",
-        tasks=regression.skill.tasks,
-        outcomes=regression.run.outcomes,
+    mending = validation.step == "mending"
+    again = validation.retest(piece.skill) if mending else validation.regression(piece.skill)
+    assert again.run is not None
+    return fitting(
+        GradingRequested(
+            **_about(validation, piece),
+            run_kind="regression",
+            tasks=validation.tested(piece.skill).tasks,
+            outcomes=again.run.outcomes,
+        )
     )
 
 
 def _report_work(validation: Validation, piece: Piece) -> Work:
-    return ReportRequested(**_common(validation, piece), report=build_report(validation))
+    report = build_report(validation)
+    # What broke first: it is the last to be cut, and the first to be written about.
+    broken_first = tuple(sorted(report.regressions, key=lambda each: each.passed))
+    ordered = report.model_copy(update={"regressions": broken_first})
+    return fitting(ReportRequested(**_common(validation, piece), report=ordered))
 
 
 _WORK: Final[dict[PieceOfWork, Callable[[Validation, Piece], Work]]] = {
@@ -155,6 +194,9 @@ _WORK: Final[dict[PieceOfWork, Callable[[Validation, Piece], Work]]] = {
     "offline_grading": _offline_grading,
     "regression": _regression_work,
     "regression_grading": _regression_grading,
+    "mending": _mending_work,
+    "mending_run": _regression_work,
+    "mending_grading": _regression_grading,
     "reporting": _report_work,
 }
 
@@ -182,8 +224,8 @@ def _common(validation: Validation, piece: Piece) -> _Common:
 
 
 def _about(validation: Validation, piece: Piece) -> _Common:
-    """As `_common`, about the approved skill that the piece is about."""
-    skill = validation.regression(piece.skill).skill
+    """As `_common`, about the skill that is tested again."""
+    skill = validation.tested(piece.skill)
     common = _common(validation, piece)
     common.update({"skill_id": skill.skill_id, "skill_name": skill.name})
     return common

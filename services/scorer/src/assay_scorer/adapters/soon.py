@@ -1,10 +1,10 @@
-"""Starts queued validations when asked to; many who ask at once are served by one look."""
+"""Does something soon after it is asked for; many who ask at once are served by one go."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import structlog
 
-from assay_scorer.service import Conduct
 from assay_servicekit.bus import Unavailable
 
 GATHER_S = 0.1
@@ -13,9 +13,10 @@ GATHER_S = 0.1
 log = structlog.get_logger(__name__)
 
 
-class Admission:
-    def __init__(self, conduct: Conduct) -> None:
-        self._conduct = conduct
+class Soon:
+    def __init__(self, what: str, do: Callable[[], Awaitable[None]]) -> None:
+        self._what = what
+        self._do = do
         self._asked = asyncio.Event()
 
     def wake(self) -> None:
@@ -27,7 +28,7 @@ class Admission:
             await self._asked.wait()
             self._asked.clear()
             try:
-                await self._conduct.start_queued()
+                await self._do()
             except Unavailable as error:
-                log.warning("admission_waits", error=str(error))
+                log.warning("postponed", what=self._what, error=str(error))
             await asyncio.sleep(GATHER_S)

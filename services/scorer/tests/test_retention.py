@@ -1,0 +1,233 @@
+"""What is kept of traces and reports: by rule, and on a real bus and a real database."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from assay_cli.testing import RunningNats
+from assay_contracts.base import Work
+from assay_contracts.review import ApproveSkill, DeleteSkill, ListAudit, RevalidateSkill
+from assay_contracts.runs import RunFinished
+from assay_scorer.adapters.records import PostgresRecords
+from assay_scorer.adapters.reports import ReportBucket
+from assay_scorer.adapters.retention import HALF_WRITTEN_AFTER, Retention
+from assay_scorer.domain.retention import Kind, Recorded, belongs_to, wanted
+from assay_scorer.review import ReadAudit, Review
+from assay_scorer.service import Conduct, Register, TakeResult
+from assay_scorer.testing import NOW, Silent, an_upload, open_work_of, started, well_done
+from assay_servicekit.bus import Bus
+from assay_servicekit.objects import ObjectMissing
+from assay_servicekit.settings import ServiceSettings
+
+DAY = timedelta(days=1)
+KEEP = 30 * DAY
+VALIDATION = UUID(int=29)
+TAKEN = f"{VALIDATION}.online_run/2/t1.json"
+NOT_TAKEN = f"{VALIDATION}.online_run/1/t1.json"
+REPORT = f"{VALIDATION}.json"
+
+
+def recorded(*, ended: timedelta | None, live: bool) -> Recorded:
+    return Recorded(
+        validation_id=VALIDATION,
+        ended_at=None if ended is None else NOW - ended,
+        live=live,
+        cited=frozenset({TAKEN}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "of", "expected"),
+    [
+        ("traces", TAKEN, recorded(ended=900 * DAY, live=True), True),
+        ("reports", REPORT, recorded(ended=900 * DAY, live=True), True),
+        ("traces", TAKEN, recorded(ended=KEEP - DAY, live=False), True),
+        ("traces", TAKEN, recorded(ended=KEEP, live=False), False),
+        ("reports", REPORT, recorded(ended=KEEP - DAY, live=False), True),
+        ("reports", REPORT, recorded(ended=KEEP, live=False), False),
+        ("traces", NOT_TAKEN, recorded(ended=DAY, live=True), False),
+        ("traces", NOT_TAKEN, recorded(ended=None, live=True), True),
+        ("traces", TAKEN, recorded(ended=None, live=False), True),
+        ("traces", TAKEN, None, False),
+        ("reports", REPORT, None, False),
+    ],
+)
+def test_what_is_wanted(kind: Kind, key: str, of: Recorded | None, expected: bool) -> None:
+    assert wanted(kind, key, of, NOW, KEEP) is expected
+
+
+def test_every_trace_and_report_tells_whose_it_is() -> None:
+    assert belongs_to(TAKEN) == belongs_to(REPORT) == VALIDATION
+    assert belongs_to("something else") is None
+
+
+class Clock:
+    now = NOW
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture
+async def bus(fresh_nats_server: RunningNats) -> AsyncIterator[Bus]:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("scorer"))), "scorer")
+    await bus.connect()
+    yield bus
+    await bus.stop()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def conduct(engine: AsyncEngine, bus: Bus, clock: Clock) -> Conduct:
+    return Conduct(
+        records=PostgresRecords(engine),
+        reports=ReportBucket(bus.objects),
+        announcer=Silent(),
+        clock=clock,
+        max_active=5,
+    )
+
+
+@pytest.fixture
+def review(conduct: Conduct) -> Review:
+    return Review(
+        conduct=conduct,
+        start_soon=lambda: None,
+        clear_soon=lambda: None,
+        candidate_ttl=DAY,
+    )
+
+
+@pytest.fixture
+def retention(engine: AsyncEngine, bus: Bus) -> Retention:
+    return Retention(engine, bus, keep=KEEP)
+
+
+async def carry_out(bus: Bus, work: Work) -> RunFinished:
+    """A run that went well, with its traces where a runner puts them."""
+    result = well_done(work)
+    assert isinstance(result, RunFinished)
+    outcomes = []
+    for outcome in result.outcomes:
+        key = f"{work.step_id}/{work.attempt}/{outcome.task_id}.json"
+        await bus.objects.put("traces", key, b"trace of " + key.encode())
+        outcomes.append(outcome.model_copy(update={"trace_key": key}))
+    return result.model_copy(update={"outcomes": tuple(outcomes)})
+
+
+async def run_to_the_end(conduct: Conduct, bus: Bus, validation_id: UUID) -> None:
+    await conduct.start_queued()
+    take = TakeResult(conduct=conduct)
+    while work := await open_work_of(conduct, validation_id):
+        run = ".online_run" in work[0].step_id or ".offline_run" in work[0].step_id
+        await take(await carry_out(bus, work[0]) if run else well_done(work[0]))
+
+
+async def names(bus: Bus, kind: Kind) -> set[str]:
+    """What the bucket holds, read through: a name without its content would fail."""
+    bucket = await bus.jetstream().object_store(kind)
+    found = {info.name for info in await bucket.list(ignore_deletes=True)}
+    for name in found:
+        assert await bus.objects.get(kind, name)
+    return found
+
+
+async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time(
+    conduct: Conduct, bus: Bus, review: Review, retention: Retention
+) -> None:
+    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
+    await run_to_the_end(conduct, bus, started(reply))
+    again = await review.revalidate(RevalidateSkill(skill_id=reply.skill_id, actor="ann"))
+    await run_to_the_end(conduct, bus, again.validation_id)
+    assert len(await names(bus, "traces")) == 12
+    assert len(await names(bus, "reports")) == 4
+
+    assert await retention.sweep(NOW + KEEP) == 0
+    assert await retention.sweep(NOW + KEEP + DAY) == 8
+    assert {belongs_to(name) for name in await names(bus, "traces")} == {again.validation_id}
+    assert {belongs_to(name) for name in await names(bus, "reports")} == {again.validation_id}
+    assert await retention.sweep(NOW + 99 * KEEP) == 0
+    with pytest.raises(ObjectMissing):
+        await bus.objects.get("reports", f"{reply.validation_id}.json")
+
+
+async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
+    conduct: Conduct, bus: Bus, review: Review, retention: Retention, engine: AsyncEngine
+) -> None:
+    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
+    await run_to_the_end(conduct, bus, started(reply))
+    await review.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+    async with engine.begin() as connection:
+        # As if it had been validated since: nothing in it refers to the version.
+        await connection.execute(
+            text(
+                "insert into validations select (jsonb_populate_record(v, jsonb_build_object("
+                "'id', gen_random_uuid(), 'queued_at', v.queued_at + interval '1 hour'))).*"
+                " from validations v"
+            )
+        )
+    assert await retention.sweep(NOW + 99 * KEEP) == 0
+    assert len(await names(bus, "traces")) == 6
+
+    await review.delete(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
+    assert await retention.sweep(NOW) == 8
+    for kind in ("traces", "reports"):
+        assert (await bus.jetstream().stream_info(f"OBJ_{kind}")).state.messages == 0
+    entries = (await ReadAudit(records=conduct.records)(ListAudit())).entries
+    assert [entry.action for entry in entries] == ["deleted", "approved", "uploaded"]
+    async with engine.connect() as connection:
+        for table in ("skills", "revisions", "validations"):
+            assert not await connection.scalar(text(f"select count(*) from {table}"))  # noqa: S608
+
+
+async def test_traces_of_an_attempt_that_was_not_taken_go_when_the_validation_has_ended(
+    conduct: Conduct, bus: Bus, retention: Retention
+) -> None:
+    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
+    await conduct.start_queued()
+    take = TakeResult(conduct=conduct)
+    (plan,) = await open_work_of(conduct, started(reply))
+    await take(well_done(plan))
+    (run,) = await open_work_of(conduct, started(reply))
+    late = run.model_copy(update={"attempt": 7})
+    await carry_out(bus, late)
+
+    assert await retention.sweep(NOW + KEEP) == 0
+    await run_to_the_end(conduct, bus, started(reply))
+    assert await retention.sweep(NOW) == 3
+    assert not any("/7/" in name for name in await names(bus, "traces"))
+
+
+async def test_what_a_dead_writer_left_goes_after_a_while(bus: Bus, retention: Retention) -> None:
+    await bus.jetstream().publish("$O.traces.C.half-written", b"chunk")
+    await retention.sweep(NOW)
+    await retention.sweep(NOW + HALF_WRITTEN_AFTER - timedelta(seconds=1))
+    assert (await bus.jetstream().stream_info("OBJ_traces")).state.messages == 1
+    await retention.sweep(NOW + HALF_WRITTEN_AFTER)
+    assert (await bus.jetstream().stream_info("OBJ_traces")).state.messages == 0
+
+
+async def test_a_deletion_asks_for_clearing(conduct: Conduct, bus: Bus) -> None:
+    asked: list[bool] = []
+    review = Review(
+        conduct=conduct,
+        start_soon=lambda: None,
+        clear_soon=lambda: asked.append(True),
+        candidate_ttl=DAY,
+    )
+    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
+    await run_to_the_end(conduct, bus, started(reply))
+    await review.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+    assert not asked
+    await review.delete(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
+    assert asked
