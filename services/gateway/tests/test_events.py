@@ -22,11 +22,13 @@ Block = dict[str, str]
 
 @asynccontextmanager
 async def following(
-    client: httpx.AsyncClient, skill_id: UUID
+    client: httpx.AsyncClient, skill_id: UUID, *, last_event_id: str | None = None
 ) -> AsyncIterator[AsyncIterator[Block]]:
+    headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
+    url = f"/api/admin/skills/{skill_id}/events"
     async with (
-        asyncio.timeout(15),
-        client.stream("GET", f"/api/admin/skills/{skill_id}/events") as response,
+        asyncio.timeout(30),
+        client.stream("GET", url, headers=headers) as response,
     ):
         assert response.status_code == 200
         assert response.headers["Content-Type"].startswith("text/event-stream")
@@ -70,11 +72,37 @@ async def test_every_status_until_the_validation_has_ended(
 
     async with following(client, skill_id) as events:
         async for event in events:
-            seen.append((event["id"], status_of(event)))
+            seen.append(status_of(event))
             if len(seen) < len(statuses):
                 await records.progress(statuses[len(seen)])
 
-    assert seen == [(str(number), status) for number, status in enumerate(statuses, 1)]
+    assert seen == statuses
+
+
+async def test_whoever_comes_back_is_shown_only_what_is_new(
+    client: httpx.AsyncClient, records: Records, nats_server: RunningNats
+) -> None:
+    status = sample_status(uuid4(), tasks_done=1)
+    done = sample_status(status.skill_id, "completed", tasks_done=3)
+    records.statuses[status.skill_id] = status
+    async with following(client, status.skill_id) as events:
+        seen = (await anext(events))["id"]
+
+    async with (
+        # Another process: what an id means does not rest on who gave it.
+        running_gateway(nats_server.url("gateway")) as url,
+        httpx.AsyncClient(base_url=url, headers=client.headers) as other,
+    ):
+        async with following(other, status.skill_id, last_event_id=seen) as events:
+            await records.progress(done)
+            shown = [event async for event in events if "event" in event]
+        assert [status_of(event) for event in shown] == [done]
+
+        ended = await other.get(
+            f"/api/admin/skills/{status.skill_id}/events",
+            headers={"Last-Event-ID": shown[0]["id"]},
+        )
+        assert (ended.status_code, ended.content) == (204, b"")
 
 
 async def test_a_validation_that_has_ended_already(

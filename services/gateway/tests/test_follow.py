@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 from assay_contracts.rpc import GetStatus, Problem, ProblemError, Rpc, SkillStatusView
 from assay_contracts.validations import ValidationProgressed
 from assay_gateway.adapters.progress import LiveProgress
+from assay_gateway.following import Follow, validation_of
 from assay_gateway.ports import R
-from assay_gateway.service import FollowStatus
 from assay_gateway.testing import sample_status
 
 NEVER_S = 3600.0
@@ -41,9 +41,9 @@ def said(skill_id: UUID) -> ValidationProgressed:
 async def test_what_changed_before_listening_is_not_missed() -> None:
     first = sample_status(uuid4())
     done = sample_status(first.skill_id, "completed")
-    follow = FollowStatus(ask=Answers(done), progress=LiveProgress(), poll_s=NEVER_S, gather_s=0)
+    follow = Follow(ask=Answers(done), progress=LiveProgress(), poll_s=NEVER_S, gather_s=0)
 
-    assert [update async for update in follow(first)] == [first, done]
+    assert [update async for update in follow(validation_of(first), first)] == [first, done]
 
 
 async def test_each_progress_heard_is_looked_up_and_an_unchanged_status_is_not_repeated() -> None:
@@ -52,9 +52,9 @@ async def test_each_progress_heard_is_looked_up_and_an_unchanged_status_is_not_r
     progress = LiveProgress()
     ask = Answers(first, first, done)
     ask.before_each = lambda: asyncio.create_task(progress.heard(said(first.skill_id)))
-    follow = FollowStatus(ask=ask, progress=progress, poll_s=NEVER_S, gather_s=0)
+    follow = Follow(ask=ask, progress=progress, poll_s=NEVER_S, gather_s=0)
 
-    assert [update async for update in follow(first)] == [first, done]
+    assert [update async for update in follow(validation_of(first), first)] == [first, done]
     assert ask.asked == 3
 
 
@@ -62,36 +62,37 @@ async def test_without_live_progress_the_records_are_looked_at_all_the_same() ->
     first = sample_status(uuid4())
     done = sample_status(first.skill_id, "inconclusive")
     ask = Answers(first, first, first, done)
-    follow = FollowStatus(ask=ask, progress=LiveProgress(), poll_s=0.001, gather_s=0)
+    follow = Follow(ask=ask, progress=LiveProgress(), poll_s=0.001, gather_s=0)
 
-    assert [update async for update in follow(first)] == [first, done]
+    assert [update async for update in follow(validation_of(first), first)] == [first, done]
 
 
 async def test_an_unavailable_scorer_is_waited_for() -> None:
     first = sample_status(uuid4())
     done = sample_status(first.skill_id, "completed")
     down = Problem(code="SERVICE_UNAVAILABLE", message="down")
-    follow = FollowStatus(
+    follow = Follow(
         ask=Answers(down, down, done), progress=LiveProgress(), poll_s=0.001, gather_s=0
     )
 
-    assert [update async for update in follow(first)] == [first, down, down, done]
+    updates = [update async for update in follow(validation_of(first), first)]
+    assert updates == [first, down, down, done]
 
 
 async def test_any_other_refusal_is_the_last_word() -> None:
     first = sample_status(uuid4())
     gone = Problem(code="SKILL_NOT_FOUND", message="gone")
-    follow = FollowStatus(ask=Answers(gone), progress=LiveProgress(), poll_s=NEVER_S, gather_s=0)
+    follow = Follow(ask=Answers(gone), progress=LiveProgress(), poll_s=NEVER_S, gather_s=0)
 
-    assert [update async for update in follow(first)] == [first, gone]
+    assert [update async for update in follow(validation_of(first), first)] == [first, gone]
 
 
 async def test_two_followers_of_one_skill_both_hear_and_leave_apart() -> None:
     progress = LiveProgress()
     skill_id = uuid4()
 
-    with progress.listen(skill_id) as one:
-        with progress.listen(skill_id) as two:
+    with progress.listen(frozenset({skill_id})) as one:
+        with progress.listen(frozenset({skill_id})) as two:
             await progress.heard(said(skill_id))
             assert (one.is_set(), two.is_set()) == (True, True)
         one.clear()

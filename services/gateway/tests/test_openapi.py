@@ -26,9 +26,9 @@ def operations(document: Any) -> list[tuple[str, Any]]:
 
 async def test_every_operation_shows_its_refusals_in_our_shape(document: Any) -> None:
     for name, operation in operations(document):
-        refusals = {s: r for s, r in operation["responses"].items() if s != "200"}
-        assert {"401", "422", "500", "503"} <= set(refusals), name
-        for response in refusals.values():
+        refusals = {s: r for s, r in operation["responses"].items() if s > "399"}
+        assert {"401", "403", "422", "429", "500", "503"} <= set(refusals), name
+        for response in refusals.values() if not name.startswith("head ") else ():
             schema = response["content"]["application/json"]["schema"]
             assert schema == {"$ref": "#/components/schemas/Problem"}, name
     assert "HTTPValidationError" not in json.dumps(document)
@@ -41,7 +41,8 @@ async def test_every_operation_shows_its_refusals_in_our_shape(document: Any) ->
 
 async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(document: Any) -> None:
     assert all(operation["security"] == [{"admin": []}] for _, operation in operations(document))
-    assert document["components"]["securitySchemes"]["admin"]["scheme"] == "bearer"
+    (scheme,) = document["components"]["securitySchemes"].values()
+    assert (scheme["type"], scheme["scheme"], scheme["bearerFormat"]) == ("http", "bearer", "JWT")
     assert [operation["operationId"] for _, operation in operations(document)] == [
         "upload_skill",
         "list_skills",
@@ -49,8 +50,21 @@ async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(documen
         "delete_skill",
         "get_validation_status",
         "list_validations",
+        "start_full_test",
+        "list_full_tests",
+        "get_full_test",
+        "cancel_full_test",
         "follow_validation",
+        "follow_full_test",
+        "follow_facts",
         "get_report",
+        "head_report",
+        "get_validation_report",
+        "head_validation_report",
+        "list_traces",
+        "get_trace",
+        "get_bundle",
+        "head_bundle",
         "approve_skill",
         "reject_skill",
         "validate_skill",
@@ -58,6 +72,7 @@ async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(documen
         "cancel_validation",
         "list_audit",
         "list_images",
+        "preview_rollback",
         "roll_back",
     ]
 
@@ -72,4 +87,21 @@ async def test_what_goes_in_and_comes_out(document: Any) -> None:
     assert body["required"] == ["file"]
     assert {"400", "409", "413"} <= set(upload["responses"])
     assert list(events["responses"]["200"]["content"]) == ["text/event-stream"]
-    assert set(report["responses"]["200"]["content"]) == {"application/json", "text/markdown"}
+    assert set(report["responses"]["200"]["content"]) == {
+        "application/json",
+        "text/markdown",
+        "text/html",
+        "application/xml",
+    }
+
+
+async def test_whatever_changes_something_takes_a_key(document: Any) -> None:
+    for name, operation in operations(document):
+        taken = {each["name"] for each in operation.get("parameters", ())}
+        assert ("Idempotency-Key" in taken) == name.startswith(("post ", "delete ")), name
+
+
+async def test_no_parameter_can_be_null(document: Any) -> None:
+    for name, operation in operations(document):
+        for parameter in operation.get("parameters", ()):
+            assert "null" not in json.dumps(parameter["schema"]), name

@@ -79,6 +79,17 @@ async def test_a_stop_signal_ends_it_at_once_even_with_a_stream_open(
     assert {entry["service"] for entry in logged} == {"gateway"}
 
 
+async def test_it_stays_ready_and_tells_which_other_service_is_missing(
+    client: httpx.AsyncClient, records: Records
+) -> None:
+    answer = await client.get("/readyz")
+    assert answer.status_code == 200
+    ready = answer.json()
+    assert ready["ready"]
+    assert set(ready["missing"]) == {"ingest"}, "the records answer in this test, ingest does not"
+    assert "is not running" in ready["missing"]["ingest"]
+
+
 async def is_ready(client: httpx.AsyncClient) -> bool:
     try:
         return (await client.get("/readyz")).status_code == 200

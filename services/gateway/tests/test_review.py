@@ -16,6 +16,7 @@ from assay_contracts.review import (
 )
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails
 from assay_contracts.runtime import RollbackRuntime
+from assay_gateway.domain import HTTP_STATUS
 from assay_gateway.testing import Records
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -50,16 +51,7 @@ async def test_an_action_is_asked_for_in_the_name_of_the_caller(
     assert (asked.skill_id, asked.actor) == (skill_id, "admin")
 
 
-@pytest.mark.parametrize(
-    ("code", "status"),
-    [
-        ("INVALID_STATUS_TRANSITION", 400),
-        ("VALIDATION_NOT_COMPLETED", 400),
-        ("REGRESSION_FAILED", 400),
-        ("VALIDATION_IN_PROGRESS", 409),
-        ("SKILL_NOT_FOUND", 404),
-    ],
-)
+@pytest.mark.parametrize(("code", "status"), HTTP_STATUS.items())
 async def test_a_refusal_says_what_is_allowed(
     client: httpx.AsyncClient, records: Records, code: ProblemCode, status: int
 ) -> None:
@@ -106,6 +98,22 @@ async def test_a_rollback_tells_whom_it_affects(
     assert (asked.target_version, asked.actor) == ("v1.2", "admin")
 
 
+async def test_a_rollback_is_shown_before_it_is_done(
+    client: httpx.AsyncClient, records: Records
+) -> None:
+    response = await client.get("/api/admin/images/v1.2/rollback-preview")
+    assert response.status_code == 200
+    assert response.json() == {
+        "current_version": "v1.3",
+        "target_version": "v1.2",
+        "affected_skills": ["csv-analyzer"],
+        "restored_skills": [],
+    }
+    (asked,) = records.asked
+    assert isinstance(asked, RollbackRuntime)
+    assert asked.dry_run
+
+
 @pytest.mark.parametrize("version", ["", "1.2", "v2.0", "v1.x", "v1.01"])
 async def test_a_version_that_cannot_be_is_refused(
     client: httpx.AsyncClient, records: Records, version: str
@@ -126,3 +134,18 @@ async def test_the_audit_log_is_paged_and_filtered(
     (asked,) = records.asked
     assert isinstance(asked, ListAudit)
     assert (asked.skill_id, asked.page, asked.size) == (skill_id, 2, 7)
+
+
+async def test_a_key_goes_along_and_is_the_callers_own(
+    client: httpx.AsyncClient, records: Records
+) -> None:
+    url = f"/api/admin/skills/{uuid4()}/approve"
+    for key in ("one", "one", "two"):
+        answer = await client.post(url, headers={"Idempotency-Key": key})
+        assert answer.status_code == 200
+    keys = [each.idempotency_key for each in records.asked if isinstance(each, ApproveSkill)]
+    assert keys[0] == keys[1] != keys[2]
+    assert "one" not in str(keys[0])
+    for bad in ("", "x" * 201, "a b"):
+        answer = await client.post(url, headers={"Idempotency-Key": bad})
+        assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_REQUEST")

@@ -21,7 +21,7 @@ async def test_upload_hands_the_file_to_ingest_and_says_what_became_of_it(
     assert UUID(body.pop("skill_id")) != UUID(body.pop("validation_id"))
     assert body == {
         "name": "csv-analyzer",
-        "status": "validating",
+        "status": "pending",
         "format_valid": True,
         "format_errors": [],
         "format_warnings": ["No requirements.txt."],

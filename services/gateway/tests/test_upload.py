@@ -61,6 +61,32 @@ async def test_the_largest_upload_arrives_whole(client: httpx.AsyncClient, inges
     assert await ingest.chunks_kept() == 0
 
 
+@pytest.mark.parametrize(
+    ("query", "starts", "told"),
+    [
+        ("", True, "Skill uploaded, validation started"),
+        ("?validate=true", True, "Skill uploaded, validation started"),
+        ("?validate=false", False, "Skill uploaded, not validated yet"),
+    ],
+)
+async def test_an_upload_is_validated_unless_it_is_to_wait(
+    client: httpx.AsyncClient, ingest: Ingest, query: str, starts: bool, told: str
+) -> None:
+    answer = await client.post(f"{PATH}{query}", files={"file": ("a.zip", b"content")})
+
+    assert answer.status_code == 200
+    assert (answer.json()["validation_id"] is not None, answer.json()["message"]) == (starts, told)
+    question = ingest.asked[-1]
+    assert isinstance(question, IngestSubmit)
+    assert question.start_validation is starts
+
+
+async def test_whether_to_validate_is_yes_or_no(client: httpx.AsyncClient) -> None:
+    answer = await client.post(f"{PATH}?validate=maybe", files={"file": ("a.zip", b"content")})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_REQUEST")
+
+
 @pytest.mark.parametrize(("excess", "goes_along"), [(0, True), (1, False)])
 async def test_a_small_upload_goes_along_with_the_question(
     client: httpx.AsyncClient, ingest: Ingest, excess: int, goes_along: bool

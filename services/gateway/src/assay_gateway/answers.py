@@ -1,24 +1,22 @@
 """What the REST API answers where it differs from what the services say to each other."""
 
-from collections.abc import Iterable
 from typing import Literal, Self
 from uuid import UUID
 
 from pydantic import AwareDatetime
 
 from assay_contracts.base import Model
+from assay_contracts.reports import Report
 from assay_contracts.review import ApproveReply, DeleteReply, ValidationReply
-from assay_contracts.rpc import SkillDetail, SubmitReply
+from assay_contracts.rpc import SubmitReply
+from assay_contracts.runs import RunKind
 from assay_contracts.runtime import RollbackReply
-from assay_contracts.skills import Finding, Severity, SkillStatus
-
-
-def _texts(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:
-    return tuple(finding.message for finding in findings if finding.severity == severity)
+from assay_contracts.skills import Finding, SkillStatus, messages_of
+from assay_contracts.tasks import TaskId
 
 
 class UploadAnswer(Model):
-    """The upload passed the format check and its validation is queued."""
+    """The upload passed the format check, and its validation is queued unless it was to wait."""
 
     skill_id: UUID
     name: str
@@ -29,7 +27,7 @@ class UploadAnswer(Model):
     findings: tuple[Finding, ...]
     """Warnings and notes, each with its code, its place and what to do."""
     message: str
-    validation_id: UUID
+    validation_id: UUID | None
     revision: int
     same_as_revision: int | None
     """The earlier revision with this very content."""
@@ -41,8 +39,8 @@ class UploadAnswer(Model):
             name=reply.name,
             status=reply.status,
             format_valid=True,
-            format_errors=_texts(reply.findings, "error"),
-            format_warnings=_texts(reply.findings, "warning"),
+            format_errors=messages_of(reply.findings, "error"),
+            format_warnings=messages_of(reply.findings, "warning"),
             findings=reply.findings,
             message=_message(reply),
             validation_id=reply.validation_id,
@@ -55,24 +53,44 @@ def _message(reply: SubmitReply) -> str:
     same = reply.same_as_revision
     as_what = "" if reply.revision == 1 else f" as revision {reply.revision}"
     unchanged = "" if same is None else f", with the content of revision {same}"
-    return f"Skill uploaded{as_what}{unchanged}, validation started"
+    started = "not validated yet" if reply.validation_id is None else "validation started"
+    return f"Skill uploaded{as_what}{unchanged}, {started}"
 
 
-class SkillDetailAnswer(SkillDetail):
-    """One skill, its newest revision, and how its newest validation went."""
+class TraceEntry(Model):
+    """What there is to know of a trace before reading it."""
 
-    format_valid: bool
-    format_errors: tuple[str, ...]
-    format_warnings: tuple[str, ...]
+    run: RunKind
+    task_id: TaskId
+    commands: int
+    seconds: float
+    url: str
+    """Where the whole of it is."""
+
+
+class TracesAnswer(Model):
+    """The traces of one validation, one for each task of each run."""
+
+    skill_id: UUID
+    validation_id: UUID
+    traces: tuple[TraceEntry, ...]
 
     @classmethod
-    def of(cls, detail: SkillDetail) -> Self:
-        errors = _texts(detail.findings, "error")
+    def of(cls, report: Report) -> Self:
+        where = f"/api/admin/skills/{report.skill_id}/traces"
+        traces = (
+            TraceEntry(
+                run=run.kind,
+                task_id=outcome.task_id,
+                commands=outcome.commands,
+                seconds=outcome.seconds,
+                url=f"{where}/{run.kind}/{outcome.task_id}?validation_id={report.validation_id}",
+            )
+            for run in report.runs
+            for outcome in run.outcomes
+        )
         return cls(
-            **dict(detail),
-            format_valid=not errors,
-            format_errors=errors,
-            format_warnings=_texts(detail.findings, "warning"),
+            skill_id=report.skill_id, validation_id=report.validation_id, traces=tuple(traces)
         )
 
 
@@ -137,6 +155,26 @@ class CancelAnswer(Model):
     @classmethod
     def of(cls, reply: ValidationReply) -> Self:
         return cls(skill_id=reply.skill_id, name=reply.name, validation_id=reply.validation_id)
+
+
+class RollbackPreviewAnswer(Model):
+    """What a rollback would do."""
+
+    current_version: str
+    target_version: str
+    affected_skills: tuple[str, ...]
+    """Would be hidden from agents until they are validated again."""
+    restored_skills: tuple[str, ...]
+    """Would be approved again."""
+
+    @classmethod
+    def of(cls, reply: RollbackReply) -> Self:
+        return cls(
+            current_version=reply.previous_version,
+            target_version=reply.current_version,
+            affected_skills=reply.hidden_skills,
+            restored_skills=reply.restored_skills,
+        )
 
 
 class RollbackAnswer(Model):

@@ -23,9 +23,11 @@ REQUEST_BODY: dict[str, Any] = {
                 "schema": {
                     "type": "object",
                     "required": ["file"],
+                    "additionalProperties": False,
                     "properties": {
                         "file": {
                             "type": "string",
+                            "format": "binary",
                             "contentMediaType": "application/zip",
                             "description": "The skill's folder as a zip, at most 50 MB.",
                         }

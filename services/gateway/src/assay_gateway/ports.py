@@ -1,10 +1,13 @@
 import asyncio
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import BinaryIO, Protocol, TypeVar
 from uuid import UUID
 
 from assay_contracts.base import Model
 from assay_contracts.rpc import Rpc
+from assay_contracts.topology import BucketName
+from assay_gateway.domain import Caller, Fact
 
 R = TypeVar("R", bound=Model)
 
@@ -12,6 +15,23 @@ R = TypeVar("R", bound=Model)
 class Ask(Protocol):
     async def __call__(self, question: Rpc[R], *, timeout_s: float) -> R:
         """Raises ProblemError: the answerer's refusal, or SERVICE_UNAVAILABLE if none answers."""
+        ...
+
+
+class AskJson(Protocol):
+    async def __call__(self, question: Rpc[Model], *, timeout_s: float) -> bytes:
+        """As `Ask`; the answer is JSON, to be passed on as it is."""
+        ...
+
+
+class Tokens(Protocol):
+    """One kind of token."""
+
+    async def holder(self, token: bytes) -> Caller | None:
+        """Whoever proves who they are with this token; None if it proves nothing.
+
+        Raises ProblemError with SERVICE_UNAVAILABLE if that cannot be found out for now.
+        """
         ...
 
 
@@ -27,13 +47,30 @@ class Uploads(Protocol):
         ...
 
 
-class Reports(Protocol):
-    async def fetch(self, key: str) -> bytes:
-        """Raises ProblemError with SERVICE_UNAVAILABLE."""
+class Objects(Protocol):
+    """What lies on the bus beside the records."""
+
+    async def fetch(self, bucket: BucketName, key: str) -> BinaryIO:
+        """The whole object, from its start, on disk when it is large; to be closed by the caller.
+
+        Raises ProblemError with SERVICE_UNAVAILABLE, or NOT_FOUND for what is not there any more.
+        """
+        ...
+
+
+class Facts(Protocol):
+    """Public facts, in the order in which they were said."""
+
+    def listen(self) -> AbstractAsyncContextManager[Callable[[], AsyncIterator[Fact]]]:
+        """What is said from now on; waits for the bus. It ends for a listener that is too slow."""
+        ...
+
+    def since(self, sequence: int) -> AsyncIterator[Fact]:
+        """What was said after this one and is kept. Raises ProblemError SERVICE_UNAVAILABLE."""
         ...
 
 
 class Progress(Protocol):
-    def listen(self, skill_id: UUID) -> AbstractContextManager[asyncio.Event]:
-        """An event that is set whenever progress of this skill is heard."""
+    def listen(self, skills: frozenset[UUID]) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set whenever progress of one of these skills is heard."""
         ...

@@ -9,8 +9,10 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails, ProblemError
 from assay_gateway.domain import HTTP_STATUS
@@ -43,7 +45,7 @@ def _headers(problem: Problem) -> dict[str, str]:
     match problem.code:
         case "UNAUTHORIZED":
             return {"WWW-Authenticate": "Bearer"}
-        case "SERVICE_UNAVAILABLE":
+        case "SERVICE_UNAVAILABLE" | "REQUEST_IN_PROGRESS" | "RATE_LIMITED":
             return {"Retry-After": str(problem.details.retry_after_s or RETRY_AFTER_S)}
         case _:
             return {}
@@ -81,7 +83,20 @@ async def _invalid(_: Request, error: RequestValidationError) -> Response:
 
 async def _http(request: Request, error: HTTPException) -> Response:
     code, message = _http_problem(request, error)
-    return answer(Problem(code=code, message=message), dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if code == "METHOD_NOT_ALLOWED":
+        headers["Allow"] = _allowed(request)
+    return answer(Problem(code=code, message=message), headers)
+
+
+def _allowed(request: Request) -> str:
+    """All that is possible at this path; what raised the error knows one route of several."""
+    methods: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        match, _ = route.matches(request.scope)
+        if match is Match.PARTIAL:
+            methods |= route.methods or set()
+    return ", ".join(sorted(methods))
 
 
 def _http_problem(request: Request, error: HTTPException) -> tuple[ProblemCode, str]:

@@ -11,6 +11,19 @@ import uvicorn
 from pydantic import SecretStr
 
 from assay_contracts.base import Message
+from assay_contracts.full_tests import (
+    CancelFullTest,
+    FullTestCounts,
+    FullTestPage,
+    FullTestStatus,
+    FullTestSummary,
+    FullTestView,
+    GetFullTest,
+    ListFullTests,
+    StartFullTest,
+)
+from assay_contracts.grades import Evidence, Grade
+from assay_contracts.reports import Report, RunReport
 from assay_contracts.review import (
     ApproveReply,
     ApproveSkill,
@@ -26,12 +39,16 @@ from assay_contracts.review import (
     ValidationReply,
 )
 from assay_contracts.rpc import (
+    BundleView,
+    GetBundle,
     GetReport,
     GetSkill,
     GetStatus,
     IngestSubmit,
     ListSkills,
     ListValidations,
+    PingRecords,
+    Pong,
     Problem,
     ProblemError,
     ReportView,
@@ -41,6 +58,7 @@ from assay_contracts.rpc import (
     SubmitReply,
     ValidationHistory,
 )
+from assay_contracts.runs import TaskOutcome
 from assay_contracts.runtime import (
     ListVersions,
     RollbackReply,
@@ -48,9 +66,16 @@ from assay_contracts.runtime import (
     RuntimeVersion,
     RuntimeVersions,
 )
-from assay_contracts.skills import Finding, SkillManifest, ValidationStage
+from assay_contracts.skills import BundleRef, Dependencies, Finding, SkillManifest, ValidationStage
+from assay_contracts.tasks import Task
 from assay_contracts.topology import ServiceName
-from assay_contracts.validations import ReportRef, ValidationProgressed
+from assay_contracts.validations import (
+    FullTestSkill,
+    ReportRef,
+    Scores,
+    ValidationProgressed,
+    Verdict,
+)
 from assay_gateway.app import create_app
 from assay_gateway.settings import Settings
 from assay_servicekit.bus import Bus
@@ -65,6 +90,7 @@ WARNING = Finding(
     code="no-requirements", severity="warning", message="No requirements.txt.", fix="Add one."
 )
 SKILL_NOT_FOUND = Problem(code="SKILL_NOT_FOUND", message="No skill has this id.")
+FULL_TEST_NOT_FOUND = Problem(code="FULL_TEST_NOT_FOUND", message="No full test has this id.")
 
 
 def sample_status(
@@ -89,6 +115,63 @@ def sample_status(
     )
 
 
+def sample_report(skill_name: str = "csv-analyzer", *, verdict: Verdict = "passed") -> Report:
+    """With one task, done online; its words are `skill_name`, wherever a skill may put words."""
+    now = datetime.now(UTC)
+    return Report(
+        validation_id=uuid4(),
+        skill_id=uuid4(),
+        skill_name=skill_name,
+        revision=1,
+        kind="initial",
+        bundle_sha256="0" * 64,
+        validation_stage="completed" if verdict == "passed" else "failed",
+        verdict=verdict,
+        reason=skill_name,
+        scores=Scores(completion=75.0, trigger=100.0, offline=None, overall=72.5),
+        layer1_passed=verdict == "passed",
+        layer2_passed=None,
+        findings=(WARNING,),
+        dependencies=Dependencies(),
+        tasks=(Task(task_id="t1", prompt=skill_name, success_criterion="Done."),),
+        runs=(
+            RunReport(
+                kind="online",
+                outcomes=(
+                    TaskOutcome(
+                        task_id="t1",
+                        trace_key="trace-1",
+                        skills_used=(),
+                        checks=(),
+                        actions=(skill_name,),
+                        commands=3,
+                        seconds=1.5,
+                        answer=skill_name,
+                    ),
+                ),
+                grades=(
+                    Grade(
+                        task_id="t1",
+                        grade=2,
+                        reasons=skill_name,
+                        evidence=(Evidence(source="answer", quote=skill_name),),
+                    ),
+                ),
+                network_calls=(),
+                sandbox=None,
+                packages_added=(),
+                timings=None,
+            ),
+        ),
+        prose=None,
+        models=(),
+        rubric_version="1",
+        queued_at=now,
+        started_at=now,
+        completed_at=now,
+    )
+
+
 def sample_detail(skill_id: UUID) -> SkillDetail:
     return SkillDetail(
         skill_id=skill_id,
@@ -110,6 +193,30 @@ def sample_detail(skill_id: UUID) -> SkillDetail:
         verdict="passed",
         reason="overall 87.5",
         scores=None,
+    )
+
+
+def sample_full_test(status: FullTestStatus = "running", *, done: int = 0) -> FullTestView:
+    """One of two skills, `done` of which have passed."""
+    skills = tuple(
+        FullTestSkill(
+            skill_id=uuid4(),
+            skill_name=name,
+            validation_id=uuid4(),
+            step="done" if number < done else "online_run",
+            tasks=5,
+            verdict="passed" if number < done else None,
+        )
+        for number, name in enumerate(("csv-analyzer", "json-sorter"))
+    )
+    return FullTestView(
+        full_test_id=uuid4(),
+        status=status,
+        started_by="admin",
+        runtime_version="v1.2",
+        started_at=datetime.now(UTC),
+        counts=FullTestCounts(total=2, done=done, passed=done),
+        skills=skills,
     )
 
 
@@ -146,10 +253,15 @@ class Records(_Service):
         self.details: dict[UUID, SkillDetail] = {}
         self.statuses: dict[UUID, SkillStatusView] = {}
         self.reports: dict[UUID, ReportRef] = {}
+        """By the id of the skill, or of an older validation of it."""
+        self.bundles: dict[UUID, BundleRef] = {}
+        self.full_tests: dict[UUID, FullTestView] = {}
+        self.bus.on_question(PingRecords, self._ping)
         self.bus.on_question(ListSkills, self._list)
         self.bus.on_question(GetSkill, self._detail)
         self.bus.on_question(GetStatus, self._status)
         self.bus.on_question(GetReport, self._report)
+        self.bus.on_question(GetBundle, self._bundle)
         self.bus.on_question(ListValidations, self._validations)
         self.bus.on_question(ApproveSkill, self._approve)
         self.bus.on_question(RejectSkill, self._reject)
@@ -159,6 +271,10 @@ class Records(_Service):
         self.bus.on_question(ListAudit, self._audit)
         self.bus.on_question(ListVersions, self._versions)
         self.bus.on_question(RollbackRuntime, self._rollback)
+        self.bus.on_question(StartFullTest, self._start_full_test)
+        self.bus.on_question(GetFullTest, self._full_test)
+        self.bus.on_question(ListFullTests, self._full_tests)
+        self.bus.on_question(CancelFullTest, self._cancel_full_test)
 
     async def progress(self, status: SkillStatusView) -> None:
         """Record `status` and say live that there is progress."""
@@ -171,6 +287,9 @@ class Records(_Service):
                 detail=status.detail,
             )
         )
+
+    async def _ping(self, _: PingRecords) -> Pong:
+        return Pong()
 
     async def _list(self, question: ListSkills) -> SkillPage:
         self._heard(question)
@@ -193,8 +312,17 @@ class Records(_Service):
         self._heard(question)
         return ReportView(
             skill_id=question.skill_id,
-            validation_id=uuid4(),
-            report=_known(self.reports, question.skill_id),
+            validation_id=question.validation_id or uuid4(),
+            report=_known(self.reports, question.validation_id or question.skill_id),
+        )
+
+    async def _bundle(self, question: GetBundle) -> BundleView:
+        self._heard(question)
+        return BundleView(
+            skill_id=question.skill_id,
+            skill_name="csv-analyzer",
+            revision=2,
+            bundle=_known(self.bundles, question.skill_id),
         )
 
     async def _validations(self, question: ListValidations) -> ValidationHistory:
@@ -261,6 +389,31 @@ class Records(_Service):
             restored_skills=(),
         )
 
+    async def _start_full_test(self, question: StartFullTest) -> FullTestView:
+        self._heard(question)
+        view = sample_full_test().model_copy(update={"started_by": question.actor})
+        self.full_tests[view.full_test_id] = view
+        return view
+
+    async def _full_test(self, question: GetFullTest) -> FullTestView:
+        self._heard(question)
+        return _known(self.full_tests, question.full_test_id, FULL_TEST_NOT_FOUND)
+
+    async def _full_tests(self, question: ListFullTests) -> FullTestPage:
+        self._heard(question)
+        summaries = (FullTestSummary(**dict(view)) for view in self.full_tests.values())
+        return FullTestPage(
+            full_tests=tuple(summaries),
+            total=len(self.full_tests),
+            page=question.page,
+            size=question.size,
+        )
+
+    async def _cancel_full_test(self, question: CancelFullTest) -> FullTestView:
+        self._heard(question)
+        view = _known(self.full_tests, question.full_test_id, FULL_TEST_NOT_FOUND)
+        return view.model_copy(update={"status": "cancelled"})
+
 
 class Ingest(_Service):
     """Stands in for ingest: takes every upload out of the store and accepts it."""
@@ -288,24 +441,43 @@ class Ingest(_Service):
         return SubmitReply(
             skill_id=uuid4(),
             name="csv-analyzer",
-            status="validating",
-            validation_id=uuid4(),
+            status="pending",
+            validation_id=uuid4() if question.start_validation else None,
             findings=(WARNING,),
         )
 
 
-def _known(records: dict[UUID, T], skill_id: UUID) -> T:
-    if skill_id not in records:
-        raise ProblemError(SKILL_NOT_FOUND)
-    return records[skill_id]
+def _known(records: dict[UUID, T], key: UUID, unknown: Problem = SKILL_NOT_FOUND) -> T:
+    if key not in records:
+        raise ProblemError(unknown)
+    return records[key]
+
+
+def settings_for_tests(nats_url: str, **changed: object) -> Settings:
+    """With `ADMIN_TOKEN`, and room for whole files of tests that fail and upload on purpose."""
+    return Settings.model_validate(
+        {
+            "nats_url": nats_url,
+            "admin_token": ADMIN_TOKEN,
+            "auth_failures_per_minute": 1_000_000,
+            "uploads_per_minute": 1_000_000,
+            **changed,
+        }
+    )
 
 
 @asynccontextmanager
-async def running_gateway(nats_url: str) -> AsyncIterator[str]:
+async def running_gateway(nats_url: str, **changed: object) -> AsyncIterator[str]:
     """Serve the gateway on a free port; yields its address."""
-    service = create_app(Settings(nats_url=SecretStr(nats_url), admin_token=SecretStr(ADMIN_TOKEN)))
+    service = create_app(settings_for_tests(nats_url, **changed))
     server = uvicorn.Server(
-        uvicorn.Config(asgi(service), port=0, log_config=None, timeout_graceful_shutdown=2)
+        uvicorn.Config(
+            asgi(service),
+            port=0,
+            log_config=None,
+            proxy_headers=False,
+            timeout_graceful_shutdown=2,
+        )
     )
     serving = asyncio.create_task(server.serve())
     while not server.started and not serving.done():  # noqa: ASYNC110  # no event tells

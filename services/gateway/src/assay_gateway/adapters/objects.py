@@ -1,16 +1,21 @@
-"""Uploads and reports in the bus's object store."""
+"""What the gateway puts into and takes out of the bus's object store."""
 
-from typing import BinaryIO
+from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, cast
 from uuid import UUID
 
 import structlog
 
 from assay_contracts.rpc import Problem, ProblemDetails, ProblemError
-from assay_servicekit.objects import ObjectStore, ObjectStoreUnavailable
+from assay_contracts.topology import BucketName
+from assay_servicekit.objects import ObjectMissing, ObjectStore, ObjectStoreUnavailable
 
 log = structlog.get_logger(__name__)
 
 RETRY_AFTER_S = 5
+IN_MEMORY_BYTES: Final = 1024 * 1024
+"""More than this of one download waits on disk."""
 
 
 def _unavailable(error: ObjectStoreUnavailable) -> ProblemError:
@@ -41,12 +46,22 @@ class StoredUploads:
             log.warning("upload_left_to_expire", upload_id=str(upload_id), reason=str(error))
 
 
-class StoredReports:
+class StoredObjects:
     def __init__(self, objects: ObjectStore) -> None:
         self._objects = objects
 
-    async def fetch(self, key: str) -> bytes:
-        try:
-            return await self._objects.get("reports", key)
-        except ObjectStoreUnavailable as error:
-            raise _unavailable(error) from error
+    async def fetch(self, bucket: BucketName, key: str) -> BinaryIO:
+        with ExitStack() as unless_fetched:
+            target = unless_fetched.enter_context(SpooledTemporaryFile(max_size=IN_MEMORY_BYTES))
+            content = cast("BinaryIO", target)
+            try:
+                await self._objects.get_to(bucket, key, content)
+            except ObjectMissing as error:
+                raise ProblemError(
+                    Problem(code="NOT_FOUND", message=f"It is no longer kept among the {bucket}.")
+                ) from error
+            except ObjectStoreUnavailable as error:
+                raise _unavailable(error) from error
+            content.seek(0)
+            unless_fetched.pop_all()
+            return content

@@ -1,4 +1,4 @@
-"""Live progress, heard once for the whole process and passed on to whoever follows that skill."""
+"""Live progress, heard once for the whole process and passed on to whoever follows a skill."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from prometheus_client import Gauge
 
 from assay_contracts.validations import ValidationProgressed
 
-FOLLOWERS = Gauge("assay_gateway_followers", "Clients that follow a validation live.")
+FOLLOWERS = Gauge("assay_gateway_followers", "Clients that follow something live.")
 
 
 class LiveProgress:
@@ -23,15 +23,17 @@ class LiveProgress:
             news.set()
 
     @contextmanager
-    def listen(self, skill_id: UUID) -> Iterator[asyncio.Event]:
+    def listen(self, skills: frozenset[UUID]) -> Iterator[asyncio.Event]:
         news = asyncio.Event()
-        followers = self._followers.setdefault(skill_id, set())
-        followers.add(news)
+        for skill_id in skills:
+            self._followers.setdefault(skill_id, set()).add(news)
         FOLLOWERS.inc()
         try:
             yield news
         finally:
             FOLLOWERS.dec()
-            followers.discard(news)
-            if not followers:
-                self._followers.pop(skill_id, None)
+            for skill_id in skills:
+                followers = self._followers[skill_id]
+                followers.discard(news)
+                if not followers:
+                    del self._followers[skill_id]

@@ -2,19 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends
+from fastapi import APIRouter, Body, Path
 
 from assay_contracts.runtime import VERSION_PATTERN, ListVersions, RollbackRuntime, RuntimeVersions
-from assay_gateway.answers import RollbackAnswer
-from assay_gateway.auth import Authenticate
-from assay_gateway.domain import Caller
+from assay_gateway.answers import RollbackAnswer, RollbackPreviewAnswer
+from assay_gateway.auth import Admin
 from assay_gateway.problems import responses
+from assay_gateway.repeating import AskedBy
 from assay_gateway.service import Read
 
+Version = Annotated[str, Path(pattern=VERSION_PATTERN, examples=["v1.2"])]
 Target = Annotated[str, Body(embed=True, pattern=VERSION_PATTERN, examples=["v1.2"])]
 
 
-def image_routes(*, authenticate: Authenticate, ask: Read) -> APIRouter:
+def image_routes(*, ask: Read) -> APIRouter:
     router = APIRouter(prefix="/images", tags=["images"])
 
     @router.get("")
@@ -22,13 +23,22 @@ def image_routes(*, authenticate: Authenticate, ask: Read) -> APIRouter:
         """List the runtime versions, newest first."""
         return await ask(ListVersions())
 
-    @router.post("/rollback", responses=responses("IMAGE_NOT_FOUND", "INVALID_STATUS_TRANSITION"))
-    async def roll_back(
-        caller: Annotated[Caller, Depends(authenticate)], target_version: Target
-    ) -> RollbackAnswer:
-        """Make another version current; skills it was made without are hidden from agents."""
-        return RollbackAnswer.of(
-            await ask(RollbackRuntime(target_version=target_version, actor=caller.name))
+    @router.get(
+        "/{version}/rollback-preview",
+        responses=responses("IMAGE_NOT_FOUND", "INVALID_STATUS_TRANSITION"),
+    )
+    async def preview_rollback(version: Version, caller: Admin) -> RollbackPreviewAnswer:
+        """Show which skills a rollback to this version would hide and restore; changes nothing."""
+        return RollbackPreviewAnswer.of(
+            await ask(RollbackRuntime(target_version=version, actor=caller.name, dry_run=True))
         )
+
+    @router.post(
+        "/rollback",
+        responses=responses("IMAGE_NOT_FOUND", "INVALID_STATUS_TRANSITION", "REQUEST_IN_PROGRESS"),
+    )
+    async def roll_back(by: AskedBy, target_version: Target) -> RollbackAnswer:
+        """Make another version current; skills it was made without are hidden from agents."""
+        return RollbackAnswer.of(await ask(RollbackRuntime(target_version=target_version, **by)))
 
     return router

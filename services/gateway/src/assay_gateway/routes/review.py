@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Depends, Query
+from fastapi import APIRouter, Body, Query
 
 from assay_contracts.review import (
     MAX_REASON,
@@ -17,51 +17,51 @@ from assay_contracts.review import (
     RevalidateSkill,
 )
 from assay_gateway.answers import ApproveAnswer, CancelAnswer, DeleteAnswer, ValidateAnswer
-from assay_gateway.auth import Authenticate
-from assay_gateway.domain import Caller
 from assay_gateway.problems import responses
+from assay_gateway.repeating import AskedBy
 from assay_gateway.service import Read
 
 Reason = Annotated[str, Body(embed=True, min_length=1, max_length=MAX_REASON)]
 
+STARTING = responses("VALIDATION_IN_PROGRESS", "REQUEST_IN_PROGRESS")
 
-def review_routes(*, authenticate: Authenticate, ask: Read) -> APIRouter:
+
+def review_routes(*, ask: Read) -> APIRouter:
     router = APIRouter(
-        prefix="/skills/{skill_id}",
+        prefix="/skills/{skill_id:uuid}",
         tags=["review"],
-        responses=responses("SKILL_NOT_FOUND", "INVALID_STATUS_TRANSITION"),
+        responses=responses("SKILL_NOT_FOUND", "INVALID_STATUS_TRANSITION", "REQUEST_IN_PROGRESS"),
     )
-    admin = Annotated[Caller, Depends(authenticate)]
 
     @router.post("/approve", responses=responses("VALIDATION_NOT_COMPLETED", "REGRESSION_FAILED"))
-    async def approve_skill(skill_id: UUID, caller: admin) -> ApproveAnswer:
+    async def approve_skill(skill_id: UUID, by: AskedBy) -> ApproveAnswer:
         """Let agents use a skill that passed; its environment becomes the next runtime version."""
-        return ApproveAnswer.of(await ask(ApproveSkill(skill_id=skill_id, actor=caller.name)))
+        return ApproveAnswer.of(await ask(ApproveSkill(skill_id=skill_id, **by)))
 
     @router.post("/reject")
-    async def reject_skill(skill_id: UUID, caller: admin, reason: Reason) -> RejectReply:
+    async def reject_skill(skill_id: UUID, by: AskedBy, reason: Reason) -> RejectReply:
         """Turn a pending skill down."""
-        return await ask(RejectSkill(skill_id=skill_id, actor=caller.name, reason=reason))
+        return await ask(RejectSkill(skill_id=skill_id, reason=reason, **by))
 
     @router.delete("")
-    async def delete_skill(skill_id: UUID, caller: admin) -> DeleteAnswer:
+    async def delete_skill(skill_id: UUID, by: AskedBy) -> DeleteAnswer:
         """Remove a skill; its name is free again, the audit log keeps what was done."""
-        return DeleteAnswer.of(await ask(DeleteSkill(skill_id=skill_id, actor=caller.name)))
+        return DeleteAnswer.of(await ask(DeleteSkill(skill_id=skill_id, **by)))
 
-    @router.post("/validate", responses=responses("VALIDATION_IN_PROGRESS"))
-    async def validate_skill(skill_id: UUID, caller: admin) -> ValidateAnswer:
+    @router.post("/validate", responses=STARTING)
+    async def validate_skill(skill_id: UUID, by: AskedBy) -> ValidateAnswer:
         """Validate the newest revision once more."""
-        return ValidateAnswer.of(await ask(RevalidateSkill(skill_id=skill_id, actor=caller.name)))
+        return ValidateAnswer.of(await ask(RevalidateSkill(skill_id=skill_id, **by)))
 
-    @router.post("/revalidate", responses=responses("VALIDATION_IN_PROGRESS"))
-    async def revalidate_skill(skill_id: UUID, caller: admin) -> ValidateAnswer:
+    @router.post("/revalidate", responses=STARTING)
+    async def revalidate_skill(skill_id: UUID, by: AskedBy) -> ValidateAnswer:
         """Do the same by another name."""
-        return await validate_skill(skill_id, caller)
+        return await validate_skill(skill_id, by)
 
     @router.post("/cancel")
-    async def cancel_validation(skill_id: UUID, caller: admin) -> CancelAnswer:
+    async def cancel_validation(skill_id: UUID, by: AskedBy) -> CancelAnswer:
         """End the skill's validation as inconclusive."""
-        return CancelAnswer.of(await ask(CancelValidation(skill_id=skill_id, actor=caller.name)))
+        return CancelAnswer.of(await ask(CancelValidation(skill_id=skill_id, **by)))
 
     return router
 

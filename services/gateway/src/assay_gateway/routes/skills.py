@@ -3,85 +3,114 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
+from assay_contracts.base import Model
 from assay_contracts.rpc import (
     GetSkill,
     GetStatus,
     ListSkills,
     ListValidations,
+    Rpc,
+    SkillDetail,
     SkillPage,
     SkillStatusView,
     ValidationHistory,
 )
 from assay_contracts.skills import SkillStatus, ValidationStage
-from assay_gateway.answers import SkillDetailAnswer, UploadAnswer
-from assay_gateway.auth import Authenticate
-from assay_gateway.domain import Caller
+from assay_gateway.answers import UploadAnswer
+from assay_gateway.limits import RateLimit
 from assay_gateway.multipart import REQUEST_BODY, received_file
 from assay_gateway.problems import responses
-from assay_gateway.service import Read, SubmitUpload, Upload
+from assay_gateway.repeating import AskedBy
+from assay_gateway.service import READ_TIMEOUT_S, SubmitUpload, Upload
+from assay_gateway.sharing import SharedReads
 
 
-def skill_routes(*, authenticate: Authenticate, submit: SubmitUpload, read: Read) -> APIRouter:
+def skill_routes(*, submit: SubmitUpload, look: SharedReads, uploads: RateLimit) -> APIRouter:
     router = APIRouter(prefix="/skills", tags=["skills"])
+
+    async def shown(question: Rpc[Model]) -> Response:
+        # The records answer in the shape of this API; reading and writing it anew changes nothing.
+        answer = await look.json(question, timeout_s=READ_TIMEOUT_S)
+        return Response(answer, media_type="application/json")
 
     @router.post(
         "/upload",
         openapi_extra=REQUEST_BODY,
         responses=responses(
-            "INVALID_SKILL_FORMAT", "INVALID_ZIP", "SKILL_ALREADY_EXISTS", "FILE_TOO_LARGE"
+            "INVALID_SKILL_FORMAT",
+            "INVALID_ZIP",
+            "SKILL_ALREADY_EXISTS",
+            "REQUEST_IN_PROGRESS",
+            "FILE_TOO_LARGE",
         ),
     )
     async def upload_skill(
-        request: Request, caller: Annotated[Caller, Depends(authenticate)]
+        request: Request,
+        by: AskedBy,
+        validate: Annotated[
+            bool, Query(description="Whether to start the skill's validation at once.")
+        ] = True,
     ) -> UploadAnswer:
         """Check a zipped skill and start its validation; refused with every reason at once."""
+        uploads.admit(by["actor"], "Too many uploads in a short time.")
         async with received_file(request) as file:
             return await submit(
                 Upload(
                     filename=file.filename or "",
                     content=file.file,
                     size=file.size or 0,
-                    uploaded_by=caller.name,
+                    uploaded_by=by["actor"],
+                    start_validation=validate,
+                    idempotency_key=by["idempotency_key"],
                 )
             )
 
-    @router.get("")
+    @router.get("", response_model=SkillPage)
     async def list_skills(
         status: SkillStatus | None = None,
         validation_stage: ValidationStage | None = None,
         q: Annotated[
             str | None,
-            Query(
-                max_length=200, pattern=r"^[^\x00]*$", description="Part of a name or description."
-            ),
+            Query(max_length=200, pattern=r"^[^\x00]*$", description="Part of a name."),
         ] = None,
         page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
         size: Annotated[int, Query(ge=1, le=100)] = 20,
-    ) -> SkillPage:
+    ) -> Response:
         """List skills, newest first."""
-        return await read(
+        return await shown(
             ListSkills(status=status, validation_stage=validation_stage, q=q, page=page, size=size)
         )
 
-    @router.get("/{skill_id}", responses=responses("SKILL_NOT_FOUND"))
-    async def get_skill(skill_id: UUID) -> SkillDetailAnswer:
+    # What is no id is another path, such as those that only take uploads or start full tests.
+    @router.get(
+        "/{skill_id:uuid}", response_model=SkillDetail, responses=responses("SKILL_NOT_FOUND")
+    )
+    async def get_skill(skill_id: UUID) -> Response:
         """Show one skill."""
-        return SkillDetailAnswer.of(await read(GetSkill(skill_id=skill_id)))
+        return await shown(GetSkill(skill_id=skill_id))
 
-    @router.get("/{skill_id}/validation-status", responses=responses("SKILL_NOT_FOUND"))
-    async def get_validation_status(skill_id: UUID) -> SkillStatusView:
+    @router.get(
+        "/{skill_id}/validation-status",
+        response_model=SkillStatusView,
+        responses=responses("SKILL_NOT_FOUND"),
+    )
+    async def get_validation_status(skill_id: UUID) -> Response:
         """Show how far the skill's newest validation has come."""
-        return await read(GetStatus(skill_id=skill_id))
+        return await shown(GetStatus(skill_id=skill_id))
 
-    @router.get("/{skill_id}/validations", responses=responses("SKILL_NOT_FOUND"))
+    @router.get(
+        "/{skill_id}/validations",
+        response_model=ValidationHistory,
+        responses=responses("SKILL_NOT_FOUND"),
+    )
     async def list_validations(
         skill_id: UUID,
         page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
         size: Annotated[int, Query(ge=1, le=100)] = 20,
-    ) -> ValidationHistory:
+    ) -> Response:
         """List the skill's validations with their scores, newest first."""
-        return await read(ListValidations(skill_id=skill_id, page=page, size=size))
+        return await shown(ListValidations(skill_id=skill_id, page=page, size=size))
 
     return router

@@ -1,4 +1,4 @@
-"""Refusals as HTTP statuses, when a validation has ended, and which form of an answer is meant."""
+"""Refusals as HTTP statuses, who is an admin, and which form of an answer is meant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +22,15 @@ HTTP_STATUS: Final[dict[ProblemCode, int]] = {
     "NOT_FOUND": 404,
     "SKILL_NOT_FOUND": 404,
     "IMAGE_NOT_FOUND": 404,
+    "FULL_TEST_NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
     "VALIDATION_TIMEOUT": 408,
     "SKILL_ALREADY_EXISTS": 409,
     "VALIDATION_IN_PROGRESS": 409,
+    "REQUEST_IN_PROGRESS": 409,
     "FILE_TOO_LARGE": 413,
     "INVALID_REQUEST": 422,
+    "RATE_LIMITED": 429,
     "DEPENDENCY_INSTALL_FAILED": 500,
     "VALIDATION_ERROR": 500,
     "SERVICE_UNAVAILABLE": 503,
@@ -39,6 +42,31 @@ class Caller:
     """Who is asking, once that is proven."""
 
     name: str
+    is_admin: bool
+    expires_at: int | None = None
+    """When the proof does, in seconds since 1970; None: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A public fact, as it was said."""
+
+    sequence: int
+    """Its place among all facts, the same for everybody and for ever."""
+    type: str
+    body: str
+    """JSON."""
+
+
+def names_role(claim: object, role: str) -> bool:
+    """Whether a token's claim, one text, several with spaces between or a list, has this role."""
+    match claim:
+        case str():
+            return role == claim or role in claim.split()
+        case list():
+            return role in claim
+        case _:
+            return False
 
 
 def preferred(accept: str, offers: Sequence[str]) -> str:

@@ -1,0 +1,50 @@
+// Every validation of a skill, and how its score went.
+
+import { get } from "../api.js";
+import { h, replace } from "../dom.js";
+import { historyPicture } from "../charts.js";
+import { between, moment, named, number, score, t } from "../i18n.js";
+import { badge, card, empty, keepingFocus, pager, said, table } from "../ui.js";
+
+const SIZE = 20;
+
+export async function history({ skill, signal }) {
+  const region = h("div", { class: "stack" });
+  const turn = async (page) => {
+    const query = { page, size: SIZE };
+    const found = await get(`skills/${skill.skill_id}/validations`, { query, signal });
+    keepingFocus(region, () => replace(region, shown(found, turn)));
+  };
+  await turn(1);
+  return region;
+}
+
+function shown(found, turn) {
+  if (found.total === 0) return h("div", { class: "card" }, empty(t("history.none"), t("history.none-text")));
+  const picture = historyPicture(found.validations);
+  const rows = found.validations.map((each) => [
+    h("span", { class: "moment" }, moment(each.queued_at)),
+    named("kind", each.kind),
+    number(each.revision),
+    each.verdict ? badge("verdict", each.verdict) : badge("stage", each.validation_stage),
+    score(each.scores?.overall),
+    score(each.scores?.completion),
+    score(each.scores?.trigger),
+    score(each.scores?.offline),
+    between(each.started_at, each.completed_at),
+    each.reason ? said(each.reason, "span", { class: "small wrap" }) : "",
+  ]);
+  const columns = [
+    t("history.when"),
+    t("facts.kind"),
+    [t("facts.revision"), "number"],
+    t("report.verdict"),
+    [t("score.overall"), "number"],
+    [t("score.completion"), "number"],
+    [t("score.trigger"), "number"],
+    [t("score.offline"), "number"],
+    [t("facts.took"), "number"],
+    t("history.reason"),
+  ];
+  return [picture && card(t("history.title"), picture), table(t("history.title"), columns, rows, pager(found, turn))];
+}

@@ -1,0 +1,139 @@
+"""Public facts over a real connection and a real bus: live, resumed, filtered, and not too slow."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import get_args
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from assay_cli.testing import RunningNats
+from assay_contracts.base import Message
+from assay_contracts.review import SkillDeleted, SkillRejected
+from assay_contracts.topology import PUBLIC_FACTS
+from assay_gateway.adapters.facts import ROOM, PublicFacts
+from assay_gateway.routes.events import FactType
+from assay_gateway.telling import TellFacts
+from assay_gateway.testing import Records, running_gateway
+from assay_servicekit.streams import Kept, Stream
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Event = tuple[str, str, str]
+"""Type, id, data."""
+
+
+def deleted() -> SkillDeleted:
+    return SkillDeleted(skill_id=uuid4(), skill_name="alpha", actor="ann")
+
+
+def rejected() -> SkillRejected:
+    return SkillRejected(skill_id=uuid4(), skill_name="beta", actor="ann", revision=1, reason="No.")
+
+
+@asynccontextmanager
+async def listening(
+    client: httpx.AsyncClient, query: str = "", last_event_id: str | None = None
+) -> AsyncIterator[AsyncIterator[Event]]:
+    headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
+    async with (
+        asyncio.timeout(60),
+        client.stream("GET", f"/api/admin/events{query}", headers=headers) as response,
+    ):
+        assert response.status_code == 200
+        lines = response.aiter_lines()
+        assert await anext(lines) == ": listening"
+        yield _events(lines)
+
+
+async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Event]:
+    fields: dict[str, str] = {}
+    async for line in lines:
+        name, _, value = line.partition(": ")
+        fields[name] = value
+        if not line and "event" in fields:
+            yield fields["event"], fields["id"], fields["data"]
+        if not line:
+            fields = {}
+
+
+async def say(records: Records, *facts: Message) -> list[tuple[str, str]]:
+    for fact in facts:
+        await records.bus.say(fact)
+    return [(fact.SUBJECT, fact.model_dump_json()) for fact in facts]
+
+
+async def test_facts_are_told_as_they_are_said_and_again_to_whoever_missed_them(
+    client: httpx.AsyncClient, records: Records, nats_server: RunningNats
+) -> None:
+    async with listening(client) as events:
+        said = await say(records, deleted(), rejected())
+        live = [await anext(events), await anext(events)]
+    assert [(kind, data) for kind, _, data in live] == said
+    assert int(live[0][1]) < int(live[1][1])
+    said += await say(records, deleted())
+
+    async with (
+        running_gateway(nats_server.url("gateway")) as url,
+        httpx.AsyncClient(base_url=url, headers=client.headers) as other,
+        listening(other, last_event_id=live[0][1]) as events,
+    ):
+        replayed = [await anext(events), await anext(events)]
+        assert replayed[0] == live[1]
+        assert [(kind, data) for kind, _, data in replayed] == said[1:]
+        (now,) = await say(records, rejected())
+        assert (await anext(events))[::2] == now
+
+
+async def test_only_facts_of_the_types_that_are_asked_for(
+    client: httpx.AsyncClient, records: Records
+) -> None:
+    query = "?types=skill.rejected&types=runtime.promoted"
+    async with listening(client, query) as events:
+        _, wanted = await say(records, deleted(), rejected())
+        assert (await anext(events))[::2] == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "last_event_id"), [("?types=run.finished", "0"), ("", "x"), ("", "-1")]
+)
+async def test_what_cannot_be_followed(
+    client: httpx.AsyncClient, query: str, last_event_id: str
+) -> None:
+    answer = await client.get(f"/api/admin/events{query}", headers={"Last-Event-ID": last_event_id})
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_REQUEST")
+
+
+async def test_every_public_fact_can_be_asked_for() -> None:
+    assert set(get_args(FactType)) == {fact.SUBJECT for fact in PUBLIC_FACTS}
+
+
+class Told(Stream):
+    """A stream of what a test says."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Queue[Kept] = asyncio.Queue()
+
+    async def follow(self, started: Callable[[], None]) -> AsyncGenerator[Kept]:
+        started()
+        while True:
+            yield await self.said.get()
+
+
+async def test_a_listener_that_does_not_read_is_dropped_and_the_others_are_not() -> None:
+    stream = Told()
+    facts = PublicFacts(stream)
+    running = asyncio.create_task(facts.run())
+    tell = TellFacts(facts=facts)
+    slow, quick = tell(frozenset(), None), tell(frozenset(), None)
+    assert [await anext(slow), await anext(quick)] == [None, None]
+    for sequence in range(1, ROOM + 10):
+        stream.said.put_nowait(Kept(sequence, "skill.deleted", b"{}"))
+        fact = await anext(quick)
+        assert fact is not None
+        assert fact.sequence == sequence
+    got = [fact.sequence async for fact in slow if fact is not None]
+    assert got == list(range(1, ROOM + 1))
+    running.cancel()
