@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from assay_cli.__main__ import main
+from assay_cli.testing_gateway import ScriptedGateway, scripted_gateway
 from assay_contracts.grades import Evidence, Grade
 from assay_contracts.reports import Prose, Report, RunReport
 from assay_contracts.rpc import SkillStatusView
@@ -161,14 +162,21 @@ def skill(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def gateway() -> Iterator[ScriptedGateway]:
+    with scripted_gateway() as gateway:
+        yield gateway
+
+
+@pytest.fixture
 def assay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., CompletedProcess[str]]:
     """Run the command as a shell would, with nothing of ours in its environment."""
     for name in os.environ:
-        if name.startswith("ASSAY_"):
+        if name.startswith(("ASSAY_", "GITHUB_", "XDG_")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     def run(*arguments: str | Path, **environment: str) -> CompletedProcess[str]:
         words = ["assay", *map(str, arguments)]

@@ -18,7 +18,7 @@ from assay_cli.embedded.nats import BUS_USERS, SERVICES, BusUser, NatsServer, ne
 from assay_cli.embedded.ports import free_ports
 from assay_cli.testing import RunningNats, running_nats
 from assay_contracts.base import Message, Work
-from assay_contracts.topology import FACTS, GRANTS, WORK_MESSAGES, ServiceName
+from assay_contracts.topology import FACTS, GRANTS, LANES, WORK_MESSAGES, ServiceName
 from assay_contracts.validations import (
     ReportRef,
     ValidationCompleted,
@@ -74,7 +74,10 @@ def bus() -> Iterator[RunningNats]:
 
 def subjects_of(messages: tuple[type[Message], ...]) -> set[str]:
     return {message.SUBJECT for message in messages} | {
-        f"{message.SUBJECT}.solo" for message in messages if issubclass(message, Work)
+        message.subject_in(lane)
+        for message in messages
+        if issubclass(message, Work)
+        for lane in LANES
     }
 
 

@@ -15,6 +15,7 @@ CALLER = {
     "DAYTONA_API_KEY": "key",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector",
     "ASSAY_ADMIN_TOKEN": "token",
+    "ASSAY_JWT_SECRET": "secret",
     "DATABASE_URL": "postgresql://elsewhere",
     "NATS_URL": "nats://elsewhere",
     "AWS_SECRET_ACCESS_KEY": "secret",
@@ -25,7 +26,9 @@ KEYS = {"ASSAY_MODEL_API_KEY", "OPENAI_API_KEY", "DAYTONA_API_KEY", "AWS_SECRET_
 @pytest.mark.parametrize("service", SERVICES)
 def test_nobody_is_led_to_another_bus_or_database(service: ServiceName) -> None:
     seen = inherited_environment(service, CALLER)
-    assert seen.keys().isdisjoint({"ASSAY_ADMIN_TOKEN", "DATABASE_URL", "NATS_URL"})
+    assert seen.keys().isdisjoint(
+        {"ASSAY_ADMIN_TOKEN", "ASSAY_JWT_SECRET", "DATABASE_URL", "NATS_URL"}
+    )
     assert seen["ASSAY_LOG_LEVEL"] == "debug"
     assert seen["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector"
 

@@ -56,8 +56,8 @@ class Up:
                 return "".join(lines)
         raise AssertionError(f"never said {expected!r}: {self.printed}")
 
-    def get(self, path: str) -> dict[str, object]:
-        return ask(f"http://127.0.0.1:{self.port}{path}", TOKEN)
+    def get(self, path: str, token: str = TOKEN) -> dict[str, object]:
+        return ask(f"http://127.0.0.1:{self.port}{path}", token)
 
     def pid_of(self, name: str) -> int:
         """Of one of its processes."""
@@ -126,6 +126,11 @@ def upload(running: Up) -> str:
     return str(answer["skill_id"])
 
 
+def token_for(data: Path, *options: str) -> str:
+    command = [ASSAY, "token", "--data", str(data), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
     with private_folder() as data:
         with up(data, ASSAY_ADMIN_TOKEN=TOKEN) as running:
@@ -135,6 +140,10 @@ def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
             assert re.search(r"nats://observer:\S+@127\.0\.0\.1:\d+", greeting)
             assert all(f"health, {name}" in greeting for name in SERVICES)
             skill_id = upload(running)
+            token = token_for(data, "--ttl", "2h")
+            assert running.get("/api/admin/skills", token)["total"] == 1
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                running.get("/api/admin/skills", token_for(data, "--role", "none"))
 
             second = subprocess.run(
                 [ASSAY, "up", "--data", str(data)], capture_output=True, text=True, check=False
@@ -150,6 +159,7 @@ def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
         with up(data, ASSAY_ADMIN_TOKEN=TOKEN) as running:
             running.read_until("Press Ctrl-C")
             assert running.get(f"/api/admin/skills/{skill_id}")["name"] == "csv-analyzer"
+            assert running.get("/api/admin/skills", token)["total"] == 1
             with ended_after(descendants(running.process.pid)):
                 running.process.kill()
 
@@ -197,6 +207,20 @@ def test_a_port_in_use_is_told_in_one_line() -> None:
     assert done.stderr == (
         f"assay: Port {port} is in use: stop what listens there, or name another one with --port.\n"
     )
+
+
+def test_a_token_that_can_be_guessed_is_refused_in_one_line() -> None:
+    with private_folder() as data:
+        done = subprocess.run(
+            [ASSAY, "up", "--data", str(data)],
+            env={"PATH": os.environ["PATH"], "ASSAY_ADMIN_TOKEN": "secret"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert list(data.iterdir()) == []
+    assert done.returncode == 2
+    assert done.stderr.startswith("assay: ASSAY_ADMIN_TOKEN needs at least 16 characters")
 
 
 def test_a_data_folder_too_deep_for_a_socket_works_all_the_same() -> None:

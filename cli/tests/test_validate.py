@@ -2,10 +2,8 @@
 
 import io
 import json
-import threading
 import zipfile
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from uuid import UUID
@@ -13,83 +11,19 @@ from uuid import UUID
 import pytest
 
 from assay_cli.client import AssayClient, Refused, Unreachable
+from assay_cli.config import Connection
+from assay_cli.testing_gateway import JSON, ScriptedGateway
 from assay_contracts.reports import Report
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails, SkillStatusView
 from assay_contracts.skills import Finding, ValidationStage
 from assay_contracts.validations import Verdict
 
 SKILL_ID = UUID(int=1)
-JSON = "application/json"
 TOKEN = "secret-token"
 
 StatusMaker = Callable[..., SkillStatusView]
 ReportMaker = Callable[..., Report]
 Assay = Callable[..., CompletedProcess[str]]
-
-
-class ScriptedGateway:
-    """Answers each path with what the test put there; `events` may end before the last word."""
-
-    def __init__(self) -> None:
-        self.answers: dict[tuple[str, str], list[tuple[int, str, bytes]]] = {}
-        self.requests: list[tuple[str, str, str]] = []
-        """Method, path, and the Authorization header."""
-        self.uploaded = b""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def on(self, method: str, path: str, *answers: tuple[int, str, bytes]) -> None:
-        """Each answer is used once, and the last for ever."""
-        self.answers[method, f"/api/admin{path}"] = list(answers)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        gateway = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._answer("GET")
-
-            def do_POST(self) -> None:
-                gateway.uploaded = self.rfile.read(int(self.headers["Content-Length"]))
-                self._answer("POST")
-
-            def _answer(self, method: str) -> None:
-                gateway.requests.append((method, self.path, self.headers["Authorization"]))
-                path = self.path
-                if "text/markdown" in self.headers["Accept"]:
-                    path += "#markdown"
-                left = gateway.answers.get((method, path))
-                status, kind, body = (404, "application/json", b"{}")
-                if left:
-                    status, kind, body = left.pop(0) if len(left) > 1 else left[0]
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                pass
-
-        return Handler
-
-
-@pytest.fixture
-def gateway() -> Iterator[ScriptedGateway]:
-    scripted = ScriptedGateway()
-    yield scripted
-    scripted.close()
 
 
 def as_events(*statuses: SkillStatusView) -> bytes:
@@ -123,10 +57,13 @@ def validated(
                 ),
             ),
         )
-        gateway.on("GET", f"/skills/{SKILL_ID}/report", (200, JSON, report))
-        gateway.on(
-            "GET", f"/skills/{SKILL_ID}/report#markdown", (200, "text/markdown", b"# csv-analyzer")
-        )
+        gateway.on("GET", f"/skills/{SKILL_ID}/report?format=json", (200, JSON, report))
+        for form in ("markdown", "junit"):
+            gateway.on(
+                "GET",
+                f"/skills/{SKILL_ID}/report?format={form}",
+                (200, "text/plain", f"the {form}".encode()),
+            )
 
     return prepare
 
@@ -149,7 +86,7 @@ def test_the_exit_code_is_the_verdict(
     done = assay("validate", skill, "--url", gateway.url, "--token", TOKEN)
     assert done.returncode == code, done.stderr
     assert f"csv-analyzer  {verdict.upper()}" in done.stdout
-    assert {authorization for _, _, authorization in gateway.requests} == {f"Bearer {TOKEN}"}
+    assert {request.authorization for request in gateway.requests} == {f"Bearer {TOKEN}"}
 
 
 def test_progress_goes_to_standard_error_step_by_step(
@@ -189,8 +126,32 @@ def test_the_markdown_is_written_where_asked(
     target = tmp_path / "report.md"
     done = assay("validate", skill, "--report", target, "--url", gateway.url, "--token", TOKEN)
     assert done.returncode == 0
-    assert target.read_text() == "# csv-analyzer"
+    assert target.read_text() == "the markdown"
     assert str(target) in done.stdout.replace("\n", "")
+
+
+def test_a_ci_gets_its_junit_and_a_summary_on_its_page(
+    assay: Assay,
+    gateway: ScriptedGateway,
+    validated: Callable[[Verdict], None],
+    skill: Path,
+    tmp_path: Path,
+) -> None:
+    validated("failed")
+    junit, page = tmp_path / "junit.xml", tmp_path / "page.md"
+    page.write_text("# Build\n\n")
+    done = assay(
+        *("validate", skill, "--junit", junit),
+        ASSAY_URL=gateway.url,
+        ASSAY_ADMIN_TOKEN=TOKEN,
+        GITHUB_STEP_SUMMARY=str(page),
+    )
+    assert done.returncode == 1, done.stderr
+    assert junit.read_text() == "the junit"
+    text = page.read_text()
+    assert text.startswith("# Build\n\n## ❌ csv\\-analyzer: failed\n")
+    assert "| 59.3 | 62.5 | 50.0 | 70.0 |" in text
+    assert "| t1 | 5 of 5 | 5 of 5 | Do thing 1. |" in text
 
 
 def test_a_folder_is_sent_as_a_zip_with_the_folder_on_top(
@@ -261,7 +222,7 @@ def test_every_reason_of_a_format_refusal_is_told(
     [
         (("no/such/folder", "--token", "t", "--url", "http://x"), "does not exist"),
         ((".", "--token", "t", "--url", "http://x"), "holds no SKILL.md"),
-        (("csv-analyzer", "--url", "http://x"), "needs a token"),
+        (("csv-analyzer", "--url", "http://x"), "no token for http://x"),
         (("csv-analyzer", "--report", "no/such/folder/r.md"), "does not exist"),
         (("csv-analyzer", "--no-such-option"), "--no-such-option"),
         ((), "PATH"),
@@ -292,7 +253,7 @@ def test_something_else_than_assay_at_the_address(
 
 
 async def followed(gateway: ScriptedGateway) -> list[str | None]:
-    async with AssayClient(gateway.url, TOKEN, through_proxies=False) as client:
+    async with AssayClient(Connection(gateway.url, TOKEN, on_this_machine=True)) as client:
         return [status.step async for status in client.follow(SKILL_ID)]
 
 

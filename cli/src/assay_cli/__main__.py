@@ -4,19 +4,32 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from assay_cli.config import URL_VARIABLE, configured, connection, data_folder
+from assay_cli.interface.config import config
+from assay_cli.interface.full_test import full_test
+from assay_cli.interface.images import images
+from assay_cli.interface.options import Json, Skill, Token, Url
+from assay_cli.interface.skills import skills
 from assay_cli.outcome import CommandError, Exit, Interrupted
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Decide whether an agent skill may be handed to agents.",
 )
+
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False, help="Folder that keeps everything; ~/.local/share/assay by default."
+    ),
+]
 
 
 @app.command(short_help="Run the whole stack here.")
@@ -24,17 +37,12 @@ def up(
     port: Annotated[
         int, typer.Option(min=1, max=65535, help="Port of the REST API on the loopback.")
     ] = 8002,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False, help="Folder that keeps everything; ~/.local/share/assay by default."
-        ),
-    ] = None,
+    data: Data = None,
 ) -> None:
     """Run the bus, the database and the five services here, supervised, until Ctrl-C."""
-    from assay_cli.commands.up import default_data, up  # noqa: PLC0415
+    from assay_cli.commands.up import up  # noqa: PLC0415
 
-    up(port=port, data=data or default_data())
+    up(port=port, data=data_folder(data))
 
 
 @app.command(short_help="Validate a skill.")
@@ -42,26 +50,50 @@ def validate(
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A skill's folder, or a zip of one.")
     ],
+    *,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")
     ] = False,
     report: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Write the Markdown report to this file.")
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write the tasks as JUnit to this file.")
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            envvar="GITHUB_STEP_SUMMARY",
+            help="Add the verdict, as a few lines of Markdown, to this file.",
+        ),
+    ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Address of a running Assay; a private one is started by default."),
+        typer.Option(
+            envvar=URL_VARIABLE,
+            help="Address of a running Assay; the file's, or else a private one, by default.",
+        ),
     ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(envvar="ASSAY_ADMIN_TOKEN", help="Admin token of the Assay at --url."),
-    ] = None,
+    token: Token = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="On a stack of its own, whatever is configured.")
+    ] = False,
 ) -> None:
     """Validate a skill. The exit code says how: 0 passed, 1 failed, 2 bad input, 3 inconclusive."""
     from assay_cli.commands.validate import Validation, validate  # noqa: PLC0415
 
     raise typer.Exit(
-        validate(Validation(source=path, as_json=as_json, report_file=report, url=url, token=token))
+        validate(
+            Validation(
+                source=path,
+                as_json=as_json,
+                report_file=report,
+                junit_file=junit,
+                summary_file=summary,
+                elsewhere=None if private else configured(url, token),
+            )
+        )
     )
 
 
@@ -90,6 +122,80 @@ def doctor(
     from assay_cli.commands.doctor import doctor  # noqa: PLC0415
 
     raise typer.Exit(doctor(as_json=as_json))
+
+
+@app.command(short_help="Read the report on a skill.")
+def report(
+    skill: Skill,
+    form: Annotated[
+        Literal["card", "json", "markdown", "html", "junit"],
+        typer.Option("--format", "-f", help="A score card, or a form of the whole report."),
+    ] = "card",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write it to this file.")
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Read the report on the newest validation of a skill."""
+    from assay_cli.commands.report import report  # noqa: PLC0415
+
+    raise typer.Exit(report(connection(url, token), skill, form=form, output=output))
+
+
+@app.command(short_help="Follow what happens.")
+def events(
+    *,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", "-t", help="Only these, for example validation.completed."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Begin after the event with this id; 0 shows all there are.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="End after that many; by default go on for ever.")
+    ] = None,
+    bus: Annotated[
+        str | None,
+        typer.Option(help="Listen on the bus itself, at the address `assay up` prints."),
+    ] = None,
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Follow public facts as they happen, a line each; what was missed comes after a break."""
+    from assay_cli.commands.events import Following, follow_bus, follow_gateway  # noqa: PLC0415
+
+    asked = Following(types=tuple(types or ()), since=since, count=count, as_json=as_json)
+    if bus is not None:
+        raise typer.Exit(follow_bus(bus, asked))
+    raise typer.Exit(follow_gateway(connection(url, token), asked))
+
+
+app.add_typer(skills, name="skills")
+app.add_typer(full_test, name="full-test")
+app.add_typer(images, name="images")
+app.add_typer(config, name="config")
+
+
+@app.command(short_help="Make a token for the stack here.")
+def token(
+    name: Annotated[
+        str, typer.Option(help="Who will show it; the audit log names them so.")
+    ] = "admin",
+    ttl: Annotated[
+        str, typer.Option(metavar="TIME", help="How long it is valid: 90s, 30m, 1h, 7d.")
+    ] = "1h",
+    role: Annotated[
+        Literal["admin", "none"], typer.Option(help="What it allows; `none` is refused with 403.")
+    ] = "admin",
+    data: Data = None,
+) -> None:
+    """Print a signed token for the stack in the data folder, whether it runs now or later."""
+    from assay_cli.commands.token import Wanted, token  # noqa: PLC0415
+
+    raise typer.Exit(token(Wanted(data=data_folder(data), name=name, ttl=ttl, role=role)))
 
 
 def main() -> None:

@@ -1,30 +1,39 @@
 """The gateway's REST API as the command uses it."""
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import BinaryIO, Final, Literal, Self, TypeVar
 from uuid import UUID
 
 import httpx
-from httpx_sse import SSEError, aconnect_sse
+from httpx_sse import ServerSentEvent, SSEError, aconnect_sse
 from pydantic import ValidationError
 
+from assay_cli.config import Connection
 from assay_cli.outcome import CommandError, Exit
+from assay_cli.running import run_until_stopped
 from assay_cli.text import one_line
 from assay_contracts.base import Model
-from assay_contracts.rpc import Problem, SkillStatusView
+from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
 
 API: Final = "/api/admin"
 TIMEOUT: Final = httpx.Timeout(10.0, read=90.0)
 STREAM_TIMEOUT: Final = httpx.Timeout(10.0, read=30.0)
 """The gateway says something every ten seconds at least."""
 POLL_S: Final = 0.5
+PAGE_SIZE: Final = 100
 UNREACHABLE_AFTER_S: Final = 60.0
 ENDED: Final = frozenset({"completed", "failed", "inconclusive"})
 TRY_LATER: Final = frozenset({408, 429})
+
+ReportForm = Literal["json", "markdown", "html", "junit"]
+Parameters = Mapping[str, str | int | Sequence[str]]
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
 
 
 class Uploaded(Model):
@@ -60,13 +69,13 @@ class Unreachable(CommandError):
 class AssayClient:
     """An async context manager; every method raises Refused or Unreachable."""
 
-    def __init__(self, url: str, token: str, *, through_proxies: bool) -> None:
-        self._url = url.rstrip("/")
+    def __init__(self, connection: Connection) -> None:
+        self._url = connection.url.rstrip("/")
         self._http = httpx.AsyncClient(
             base_url=f"{self._url}{API}",
-            headers={"Authorization": f"Bearer {token}"},
+            headers={"Authorization": f"Bearer {connection.token}"},
             timeout=TIMEOUT,
-            trust_env=through_proxies,
+            trust_env=not connection.on_this_machine,
         )
 
     async def __aenter__(self) -> Self:
@@ -87,19 +96,48 @@ class AssayClient:
         )
         return Uploaded.model_validate_json(answer.content)
 
+    async def get(self, path: str, parameters: Parameters | None = None) -> bytes:
+        """The JSON that lies there."""
+        return (await self._ask("GET", path, parameters=parameters)).content
+
+    async def read(self, path: str, kind: type[M], parameters: Parameters | None = None) -> M:
+        """As `get`, as a value of that kind."""
+        return parsed(await self.get(path, parameters), kind)
+
+    async def send(self, method: str, path: str, body: Mapping[str, str] | None = None) -> bytes:
+        """Have something done; what the gateway says of it."""
+        return (await self._ask(method, path, body=body)).content
+
     async def status(self, skill_id: UUID) -> SkillStatusView:
-        answer = await self._ask("GET", f"/skills/{skill_id}/validation-status")
-        return SkillStatusView.model_validate_json(answer.content)
+        return await self.read(f"/skills/{skill_id}/validation-status", SkillStatusView)
 
-    async def report_json(self, skill_id: UUID) -> bytes:
-        accept = {"Accept": "application/json"}
-        return (await self._ask("GET", f"/skills/{skill_id}/report", headers=accept)).content
+    async def report(self, skill_id: UUID, form: ReportForm) -> bytes:
+        """The report on the newest validation of a skill."""
+        return await self.get(f"/skills/{skill_id}/report", {"format": form})
 
-    async def report_markdown(self, skill_id: UUID) -> bytes:
-        accept = {"Accept": "text/markdown"}
-        return (await self._ask("GET", f"/skills/{skill_id}/report", headers=accept)).content
+    async def skill_id(self, name_or_id: str) -> UUID:
+        """Whose name or id that is. Raises CommandError if nobody's."""
+        try:
+            return UUID(name_or_id)
+        except ValueError:
+            pass
+        page = 0
+        while True:
+            page += 1
+            found = await self.read(
+                "/skills", SkillPage, {"q": name_or_id, "page": page, "size": PAGE_SIZE}
+            )
+            for skill in found.skills:
+                if skill.name == name_or_id:
+                    return skill.skill_id
+            if page * PAGE_SIZE >= found.total:
+                raise CommandError(
+                    f"No skill is called '{one_line(name_or_id)}': `assay skills list` shows the"
+                    " skills there are.",
+                    Exit.BAD_INPUT,
+                )
 
-    async def follow(self, skill_id: UUID) -> AsyncIterator[SkillStatusView]:
+    async def follow(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
         """Every status up to the last, live; while the live stream is broken, by asking.
 
         A gateway that does not answer is waited for, since a supervisor may bring it back.
@@ -107,12 +145,13 @@ class AssayClient:
         answered = time.monotonic()
         while True:
             try:
-                async for status in self._stream(skill_id):
-                    answered = time.monotonic()
-                    yield status
-                    if status.validation_stage in ENDED:
-                        return
-            except (httpx.HTTPError, SSEError, ValidationError):
+                async with aclosing(self._stream(skill_id)) as statuses:
+                    async for status in statuses:
+                        answered = time.monotonic()
+                        yield status
+                        if status.validation_stage in ENDED:
+                            return
+            except (httpx.HTTPError, SSEError, ValidationError, Refused):
                 pass  # whatever is wrong with the stream, asking tells it better
             try:
                 status = await self.status(skill_id)
@@ -127,25 +166,60 @@ class AssayClient:
                     return
             await asyncio.sleep(POLL_S)
 
-    async def _stream(self, skill_id: UUID) -> AsyncIterator[SkillStatusView]:
-        async with aconnect_sse(
-            self._http, "GET", f"/skills/{skill_id}/events", timeout=STREAM_TIMEOUT
-        ) as source:
-            source.response.raise_for_status()
-            async for event in source.aiter_sse():
+    async def events(
+        self, parameters: Parameters, last_id: str | None
+    ) -> AsyncGenerator[ServerSentEvent, None]:
+        """Public facts, from after `last_id` on; without it from now on. Never ends by itself."""
+        answered = time.monotonic()
+        while True:
+            try:
+                async with aclosing(self._events("/events", parameters, last_id)) as events:
+                    async for event in events:
+                        answered = time.monotonic()
+                        last_id = event.id or last_id
+                        yield event
+            except (httpx.HTTPError, SSEError) as error:
+                if time.monotonic() - answered > UNREACHABLE_AFTER_S:
+                    raise Unreachable(self._url, error) from error
+            await asyncio.sleep(POLL_S)
+
+    async def _stream(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
+        async with aclosing(self._events(f"/skills/{skill_id}/events", {}, None)) as events:
+            async for event in events:
                 if event.event == "status":
                     yield SkillStatusView.model_validate_json(event.data)
+
+    async def _events(
+        self, path: str, parameters: Parameters, last_id: str | None
+    ) -> AsyncGenerator[ServerSentEvent, None]:
+        async with aconnect_sse(
+            self._http,
+            "GET",
+            path,
+            params=dict(parameters),
+            headers={"Last-Event-ID": last_id} if last_id else {},
+            timeout=STREAM_TIMEOUT,
+        ) as source:
+            if source.response.is_client_error:
+                await source.response.aread()
+                raise Refused(_problem(source.response), source.response.status_code)
+            source.response.raise_for_status()
+            async for event in source.aiter_sse():
+                yield event
 
     async def _ask(
         self,
         method: str,
         path: str,
         *,
+        parameters: Parameters | None = None,
+        body: Mapping[str, str] | None = None,
         files: dict[str, tuple[str, BinaryIO, str]] | None = None,
-        headers: dict[str, str] | None = None,
     ) -> httpx.Response:
         try:
-            answer = await self._http.request(method, path, files=files, headers=headers)
+            answer = await self._http.request(
+                method, path, params=dict(parameters or {}), json=body, files=files
+            )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise Unreachable(self._url, error) from error
         if answer.is_success:
@@ -179,6 +253,22 @@ def _place(path: str | None, line: int | None) -> str:
     return f"{one_line(path)}:{line}: " if line else f"{one_line(path)}: "
 
 
-def as_document(content: bytes) -> str:
-    """The same JSON, indented for people who read it all the same."""
-    return json.dumps(json.loads(content), indent=2, ensure_ascii=False)
+def parsed(content: bytes, kind: type[M]) -> M:
+    """Raises CommandError."""
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        raise CommandError(
+            "The answer cannot be read: this command and the gateway are of different versions.",
+            Exit.INCONCLUSIVE,
+        ) from error
+
+
+def with_client(connection: Connection, work: Callable[[AssayClient], Awaitable[T]]) -> T:
+    """Run `work` to its end. Raises CommandError or Interrupted."""
+
+    async def run() -> T:
+        async with AssayClient(connection) as client:
+            return await work(client)
+
+    return run_until_stopped(run())

@@ -1,6 +1,9 @@
 """How a command ends: an exit code, and one line when something stood in its way."""
 
 from enum import IntEnum
+from typing import Final
+
+from assay_contracts.validations import Verdict
 
 
 class Exit(IntEnum):
@@ -11,6 +14,13 @@ class Exit(IntEnum):
     """Wrong usage, or something that cannot be validated at all."""
     INCONCLUSIVE = 3
     """Nothing is known about the skill: the failure is ours or the machine's."""
+
+
+EXIT_OF: Final[dict[Verdict, Exit]] = {
+    "passed": Exit.PASSED,
+    "failed": Exit.FAILED,
+    "inconclusive": Exit.INCONCLUSIVE,
+}
 
 
 class CommandError(Exception):

@@ -19,6 +19,7 @@ TITLES: Final[dict[ProgressStep, str]] = {
     "offline_run": "offline run",
     "offline_grading": "grading the offline run",
     "regression": "testing the approved skills again",
+    "mending": "trying other versions of packages",
     "reporting": "writing the report",
     "done": "done",
 }

@@ -6,18 +6,14 @@ import sys
 import time
 from pathlib import Path
 
-from assay_cli.embedded.data import DataInUse
+from assay_cli.embedded.data import DataInUse, Running
 from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.process import StartFailed
 from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
 from assay_cli.outcome import CommandError, Exit, Interrupted
 from assay_cli.running import run_until_stopped
-
-
-def default_data() -> Path:
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(base).expanduser() / "assay"
+from assay_gateway.settings import MIN_ADMIN_TOKEN
 
 
 def say(text: str) -> None:
@@ -27,6 +23,12 @@ def say(text: str) -> None:
 
 def up(*, port: int, data: Path) -> None:
     """Run until a signal asks to stop. Raises CommandError."""
+    if 0 < len(os.environ.get("ASSAY_ADMIN_TOKEN", "")) < MIN_ADMIN_TOKEN:
+        raise CommandError(
+            f"ASSAY_ADMIN_TOKEN needs at least {MIN_ADMIN_TOKEN} characters, so that nobody guesses"
+            " it: choose a longer one, or leave it out to have one made.",
+            Exit.BAD_INPUT,
+        )
     try:
         run_until_stopped(_up(port=port, data=data))
     except Interrupted:
@@ -40,6 +42,7 @@ async def _up(*, port: int, data: Path) -> None:
     token = os.environ.get("ASSAY_ADMIN_TOKEN")
     say(f"Starting Assay in {data} …")
     async with Stack(data, port=port, admin_token=token, on_event=_tell) as stack:
+        stack.data.announce(Running(stack.url, stack.admin_token))
         say(_greeting(stack, time.monotonic() - began, token_was_given=bool(token)))
         try:
             await asyncio.Event().wait()

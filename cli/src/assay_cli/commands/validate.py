@@ -7,32 +7,23 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Literal
 
-from pydantic import ValidationError
-from rich.console import Console
-
-from assay_cli.client import AssayClient, Refused, as_document
+from assay_cli.client import AssayClient, Refused, parsed
+from assay_cli.config import Connection
 from assay_cli.embedded.data import DataInUse
 from assay_cli.embedded.process import StartFailed
 from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
-from assay_cli.outcome import CommandError, Exit
+from assay_cli.outcome import EXIT_OF, CommandError, Exit
+from assay_cli.output import say, say_document, show
 from assay_cli.packing import Packed, pack
 from assay_cli.progress import Progress, progress_on_stderr
 from assay_cli.running import run_until_stopped
 from assay_cli.scorecard import score_card
+from assay_cli.summary import summary
 from assay_cli.text import one_line
 from assay_contracts.reports import Report
-from assay_contracts.validations import Verdict
-
-COLUMNS_ON_PAPER: Final = 100
-"""Width of the score card where no terminal has one."""
-EXIT_OF: Final[dict[Verdict, Exit]] = {
-    "passed": Exit.PASSED,
-    "failed": Exit.FAILED,
-    "inconclusive": Exit.INCONCLUSIVE,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +33,11 @@ class Validation:
     source: Path
     as_json: bool
     report_file: Path | None
-    url: str | None
+    junit_file: Path | None
+    summary_file: Path | None
+    """What the summary is added to."""
+    elsewhere: Connection | None
     """None means a private stack."""
-    token: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,22 +55,22 @@ def validate(asked: Validation) -> Exit:
         progress = progress_on_stderr()
         for path in archive.packed.left_out:
             progress.notice(f"Left out of the upload: {one_line(path)}")
-        if asked.url is None:
+        if asked.elsewhere is None:
             return _on_private_stack(asked, archive, progress)
-        client = AssayClient(asked.url, asked.token or "", through_proxies=True)
-        return run_until_stopped(_through(client, asked, archive, progress))
+        return run_until_stopped(_through(AssayClient(asked.elsewhere), asked, archive, progress))
 
 
 def _check(asked: Validation) -> None:
-    if asked.url is not None and not asked.token:
-        raise CommandError(
-            "--url needs a token: give it with --token or in ASSAY_ADMIN_TOKEN.", Exit.BAD_INPUT
-        )
-    if asked.report_file is not None and not asked.report_file.absolute().parent.is_dir():
-        raise CommandError(
-            f"The folder of {asked.report_file} does not exist: make it, or name another --report.",
-            Exit.BAD_INPUT,
-        )
+    for option, file in (
+        ("--report", asked.report_file),
+        ("--junit", asked.junit_file),
+        ("--summary", asked.summary_file),
+    ):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise CommandError(
+                f"The folder of {file} does not exist: make it, or name another {option}.",
+                Exit.BAD_INPUT,
+            )
 
 
 def _on_private_stack(asked: Validation, archive: Archive, progress: Progress) -> Exit:
@@ -107,8 +100,8 @@ async def _with_stack(
     try:
         async with Stack(folder, on_event=tell) as stack:
             progress.notice(f"Ready after {time.monotonic() - began:.1f} s.")
-            client = AssayClient(stack.url, stack.admin_token, through_proxies=False)
-            return await _through(client, asked, archive, progress)
+            here = Connection(stack.url, stack.admin_token, on_this_machine=True)
+            return await _through(AssayClient(here), asked, archive, progress)
     except (DataInUse, StartFailed, OSError) as error:
         raise CommandError(
             f"The private stack failed: {error} `assay doctor` says what this machine lacks.",
@@ -126,48 +119,39 @@ async def _through(
             with progress:
                 async for status in client.follow(uploaded.skill_id):
                     progress.see(status)
-            content = await client.report_json(uploaded.skill_id)
+            content = await client.report(uploaded.skill_id, "json")
             if asked.report_file is not None:
-                _save(asked.report_file, await client.report_markdown(uploaded.skill_id))
+                _save(asked.report_file, await client.report(uploaded.skill_id, "markdown"))
+            if asked.junit_file is not None:
+                _save(asked.junit_file, await client.report(uploaded.skill_id, "junit"))
     except Refused as refused:
         if asked.as_json:
-            _print(as_document(refused.problem.model_dump_json().encode()))
+            say_document(refused.problem.model_dump_json().encode())
         raise
     return _show(asked, content)
 
 
 def _show(asked: Validation, content: bytes) -> Exit:
-    try:
-        report = Report.model_validate_json(content)
-    except ValidationError as error:
-        raise CommandError(
-            "The report cannot be read: this command and the gateway are of different versions.",
-            Exit.INCONCLUSIVE,
-        ) from error
+    report = parsed(content, Report)
+    if asked.summary_file is not None:
+        _save(asked.summary_file, summary(report).encode(), mode="ab")
     if asked.as_json:
-        _print(as_document(content))
+        say_document(content)
     else:
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=COLUMNS_ON_PAPER)
-        console.print(score_card(report))
+        show(score_card(report))
         if asked.report_file is not None:
-            _print(f"\nThe whole report is in {asked.report_file}.")
+            say(f"\nThe whole report is in {asked.report_file}.")
     return EXIT_OF[report.verdict]
 
 
-def _save(file: Path, content: bytes) -> None:
+def _save(file: Path, content: bytes, mode: Literal["wb", "ab"] = "wb") -> None:
     try:
-        file.write_bytes(content)
+        with file.open(mode) as target:
+            target.write(content)
     except OSError as error:
         raise CommandError(
-            f"The report cannot be written: {error}. Name another --report.", Exit.BAD_INPUT
+            f"What was asked for cannot be written: {error}. Name another file.", Exit.BAD_INPUT
         ) from error
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 def _clear(folder: Path, *, keep_logs: bool) -> None:

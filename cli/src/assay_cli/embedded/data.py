@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assay_cli.embedded.nats import BUS_USERS, BusUser, new_passwords
+from assay_cli.embedded.nats import BusUser, new_passwords
 
 
 class DataInUse(RuntimeError):
@@ -22,6 +22,16 @@ class Secrets:
 
     admin_token: str
     bus_passwords: dict[BusUser, str]
+    jwt_secret: str | None = None
+    """Signs tokens. None: the folder is of a version that had none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How to reach the stack that holds a folder."""
+
+    url: str
+    token: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,30 @@ class DataFolder:
     @property
     def secrets_file(self) -> Path:
         return self.root / "secrets.json"
+
+    @property
+    def running_file(self) -> Path:
+        return self.root / "running.json"
+
+    def announce(self, running: Running) -> None:
+        """Tell other commands of this user how to reach the stack, while the folder is held."""
+        write_privately(self.running_file, json.dumps(asdict(running)))
+
+    def running(self) -> Running | None:
+        """The stack that holds the folder and is ready; None if there is none."""
+        try:
+            with (self.root / "lock").open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        except OSError:
+            return None
+        else:
+            return None
+        try:
+            return Running(**json.loads(self.running_file.read_text()))
+        except FileNotFoundError:
+            return None
 
     def state(self, service: str) -> Path:
         """Scratch space of one service."""
@@ -67,33 +101,41 @@ class DataFolder:
             lock.truncate(0)
             lock.write(f"{os.getpid()}\n")
             lock.flush()
+            self.running_file.unlink(missing_ok=True)
             yield
 
+    def kept_secrets(self) -> Secrets | None:
+        """None if no stack was ever started here."""
+        try:
+            return Secrets(**json.loads(self.secrets_file.read_text()))
+        except FileNotFoundError:
+            return None
+
     def secrets(self) -> Secrets:
-        """What is kept, made now if there is nothing yet."""
-        kept: Secrets | None = None
-        if self.secrets_file.exists():
-            kept = Secrets(**json.loads(self.secrets_file.read_text()))
-            if set(kept.bus_passwords) == set(BUS_USERS):
-                return kept
+        """What is kept; what is missing of it is made now."""
+        kept = self.kept_secrets()
         made = Secrets(
             admin_token=kept.admin_token if kept else secrets.token_urlsafe(32),
             bus_passwords={**new_passwords(), **(kept.bus_passwords if kept else {})},
+            jwt_secret=(kept and kept.jwt_secret) or secrets.token_urlsafe(48),
         )
-        self._write_privately(json.dumps(asdict(made), indent=1))
+        if made != kept:
+            write_privately(self.secrets_file, json.dumps(asdict(made), indent=1))
         return made
-
-    def _write_privately(self, text: str) -> None:
-        unfinished = self.secrets_file.with_suffix(".new")
-        unfinished.unlink(missing_ok=True)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.secrets_file)
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
+
+
+def write_privately(path: Path, text: str) -> None:
+    """Replace a file, all or nothing, with one that nobody else may read."""
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

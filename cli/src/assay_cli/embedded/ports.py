@@ -19,7 +19,8 @@ def is_free(port: int) -> bool:
 
 def free_ports(count: int) -> list[int]:
     """Different loopback ports that nobody listens on. Raises OSError when there are too few."""
-    candidates = random.sample(range(LOWEST, HIGHEST), k=HIGHEST - LOWEST)
+    # Not the shared generator: processes that seed it alike would choose alike.
+    candidates = random.SystemRandom().sample(range(LOWEST, HIGHEST), k=HIGHEST - LOWEST)
     ports: list[int] = []
     for port in candidates:
         if len(ports) == count:

@@ -17,13 +17,21 @@ from assay_cli.embedded.ports import LOOPBACK, free_ports, is_free
 from assay_cli.embedded.postgres import PostgresServer, socket_path_fits
 from assay_cli.embedded.process import ProcessSpec, StartFailed
 from assay_cli.embedded.supervisor import ProcessEvent, Supervisor
+from assay_cli.embedded.tokens import gateway_environment
 from assay_contracts.topology import ServiceName
 
 DATABASE = "assay"
 READY_TIMEOUT_S = 5.0
 SHORT_PATHS = "/tmp"  # noqa: S108  # what is made here is private
 OURS: Final = frozenset(
-    {"NATS_URL", "DATABASE_URL", "ASSAY_ADMIN_TOKEN", "ASSAY_HTTP_HOST", "ASSAY_HTTP_PORT"}
+    {
+        "NATS_URL",
+        "DATABASE_URL",
+        "ASSAY_ADMIN_TOKEN",
+        "ASSAY_JWT_SECRET",
+        "ASSAY_HTTP_HOST",
+        "ASSAY_HTTP_PORT",
+    }
 )
 """Variables that each service is given by the stack, or is not meant to see at all."""
 SERVICES_WITH_MODELS: Final[frozenset[ServiceName]] = frozenset({"judge", "sandbox-runner"})
@@ -55,6 +63,7 @@ class Stack:
         self._exit = AsyncExitStack()
         self._ports: dict[ServiceName, int] = {}
         self._nats: NatsServer
+        self._token_settings: dict[str, str] = {}
         self.admin_token: str
 
     @property
@@ -86,6 +95,9 @@ class Stack:
             undo.enter_context(self.data.held())
             kept = self.data.secrets()
             self.admin_token = self._given_token or kept.admin_token
+            # Whoever names an issuer of their own wants its tokens, not ours.
+            if kept.jwt_secret and "ASSAY_JWKS_URL" not in os.environ:
+                self._token_settings = gateway_environment(kept.jwt_secret)
             nats_port = self._choose_ports()
             self._nats = NatsServer(
                 folder=self.data.nats, port=nats_port, passwords=kept.bus_passwords
@@ -133,7 +145,7 @@ class Stack:
     async def _start_services(self, database_url: str) -> None:
         extra: dict[ServiceName, dict[str, str]] = {
             "scorer": {"DATABASE_URL": database_url},
-            "gateway": {"ASSAY_ADMIN_TOKEN": self.admin_token},
+            "gateway": {"ASSAY_ADMIN_TOKEN": self.admin_token, **self._token_settings},
         }
         await self._supervisor.start(
             *(self._service(name, extra.get(name, {})) for name in SERVICES)

@@ -1,0 +1,70 @@
+"""`assay config`: what the command goes by, and where that comes from."""
+
+import json
+import os
+from typing import Final
+
+from assay_cli.config import (
+    KEYS,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    FileConfig,
+    Key,
+    config_file,
+    data_folder,
+    read_config,
+    write_config,
+)
+from assay_cli.embedded.data import DataFolder
+from assay_cli.outcome import CommandError, Exit
+from assay_cli.output import say, show_table
+
+VARIABLES: Final[dict[Key, str]] = {"url": URL_VARIABLE, "token": TOKEN_VARIABLE}
+HIDDEN: Final = "(set)"
+
+
+def show_config(*, as_json: bool) -> Exit:
+    """Raises CommandError, as every command here. Tokens are never shown."""
+    file = read_config()
+    found = {key: _found(key, file) for key in KEYS}
+    if as_json:
+        entries = {key: {"value": value, "from": source} for key, (value, source) in found.items()}
+        say(json.dumps({"file": str(config_file()), **entries}, indent=2, ensure_ascii=False))
+        return Exit.PASSED
+    show_table(
+        ("setting", "value", "from"),
+        [(key, value or "–", source) for key, (value, source) in found.items()],
+    )
+    say(f"\nThe file is {config_file()}. `assay config set KEY VALUE` writes it.")
+    return Exit.PASSED
+
+
+def _found(key: Key, file: FileConfig) -> tuple[str | None, str]:
+    variable = VARIABLES.get(key)
+    if variable and (given := os.environ.get(variable)):
+        return (HIDDEN if key == "token" else given), variable
+    written = getattr(file, key)
+    if written is not None:
+        return (HIDDEN if key == "token" else written), "file"
+    running = DataFolder(data_folder(None)).running()
+    if key == "data":
+        return str(data_folder(None)), "default"
+    if running is None:
+        return None, "nowhere: no stack runs on this machine"
+    return (HIDDEN if key == "token" else running.url), "the stack on this machine"
+
+
+def set_config(key: Key, value: str) -> Exit:
+    if key == "url" and not value.startswith(("http://", "https://")):
+        raise CommandError(
+            f"{value} is no address: it begins with http:// or https://.", Exit.BAD_INPUT
+        )
+    write_config(read_config().model_copy(update={key: value}))
+    say(f"{key} is kept in {config_file()}.")
+    return Exit.PASSED
+
+
+def unset_config(key: Key) -> Exit:
+    write_config(read_config().model_copy(update={key: None}))
+    say(f"{key} is no longer in {config_file()}.")
+    return Exit.PASSED

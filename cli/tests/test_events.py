@@ -1,0 +1,110 @@
+"""`assay events`: facts from the gateway, resumed after a break, and straight from the bus."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from subprocess import CompletedProcess
+from uuid import UUID
+
+import nats
+
+from assay_cli.testing import RunningNats
+from assay_cli.testing_gateway import JSON, ScriptedGateway
+from assay_contracts.review import SkillDeleted
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+def fact(name: str) -> SkillDeleted:
+    return SkillDeleted(skill_id=UUID(int=1), skill_name=name, actor="ann")
+
+
+def stream(*facts: tuple[int, SkillDeleted]) -> tuple[int, str, bytes]:
+    text = "".join(
+        f"id: {number}\nevent: {each.SUBJECT}\ndata: {each.model_dump_json()}\n\n"
+        for number, each in facts
+    )
+    return 200, "text/event-stream", f": hello\n\n{text}".encode()
+
+
+def test_what_happens_is_told_in_lines_and_goes_on_where_it_broke_off(
+    assay: Run, gateway: ScriptedGateway
+) -> None:
+    gateway.on(
+        "GET",
+        "/events?types=skill.deleted",
+        stream((4, fact("one"))),
+        stream((5, fact("two")), (6, fact("three"))),
+    )
+    done = assay(
+        *("events", "--type", "skill.deleted", "--since", "3", "--count", "2"),
+        ASSAY_URL=gateway.url,
+        ASSAY_ADMIN_TOKEN="t",
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[1:3] for line in done.stdout.splitlines()] == [
+        ["skill.deleted", "one"],
+        ["skill.deleted", "two"],
+    ]
+    assert [request.last_event_id for request in gateway.requests] == ["3", "4"]
+
+
+def test_as_json_each_fact_is_a_line(assay: Run, gateway: ScriptedGateway) -> None:
+    said = fact("one")
+    gateway.on("GET", "/events", stream((4, said)))
+    done = assay(
+        *("events", "--count", "1", "--json"), ASSAY_URL=gateway.url, ASSAY_ADMIN_TOKEN="t"
+    )
+    told = json.loads(done.stdout)
+    assert (told["type"], told["id"]) == ("skill.deleted", "4")
+    assert SkillDeleted.model_validate(told["data"]) == said
+
+
+def test_an_unknown_kind_of_event_is_refused_before_asking(
+    assay: Run, gateway: ScriptedGateway
+) -> None:
+    done = assay("events", "-t", "skill.lost", ASSAY_URL=gateway.url, ASSAY_ADMIN_TOKEN="t")
+    assert done.returncode == 2
+    assert "validation.completed" in done.stderr
+    assert gateway.requests == []
+
+
+def test_a_refusal_ends_it(assay: Run, gateway: ScriptedGateway) -> None:
+    refused = b'{"code": "UNAUTHORIZED", "message": "Send a token."}'
+    gateway.on("GET", "/events", (401, JSON, refused))
+    done = assay("events", ASSAY_URL=gateway.url, ASSAY_ADMIN_TOKEN="t")
+    assert done.returncode == 2
+    assert done.stderr == "assay: UNAUTHORIZED: Send a token.\n"
+
+
+async def test_the_bus_itself_can_be_listened_to(nats_server: RunningNats) -> None:
+    command = [sys.executable, "-m", "assay_cli", "events", "--json", "--count", "1"]
+    listener = subprocess.Popen(  # noqa: ASYNC220  # it must run beside what is said
+        [*command, "--bus", nats_server.url("observer")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
+    )
+    scorer = await nats.connect(nats_server.url("scorer"), inbox_prefix="_IN.scorer")
+    try:
+        said = fact("one")
+        # Nothing tells when somebody else listens: it is said until it is heard.
+        while listener.poll() is None:
+            await scorer.publish(said.SUBJECT, said.model_dump_json().encode())
+            await scorer.flush()
+        assert listener.stdout is not None
+        assert SkillDeleted.model_validate(json.loads(listener.stdout.read())["data"]) == said
+        assert listener.returncode == 0
+    finally:
+        listener.kill()
+        listener.wait()
+        await scorer.close()
+
+
+def test_a_bus_that_is_not_there_is_told_so(assay: Run) -> None:
+    done = assay("events", "--bus", "nats://127.0.0.1:9")
+    assert done.returncode == 3
+    assert "The bus cannot be reached" in done.stderr
+    assert done.stderr.count("\n") == 1
