@@ -5,7 +5,7 @@ import io
 import shutil
 import tempfile
 import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
@@ -23,6 +23,7 @@ from assay_contracts.rpc import SkillStatusView
 from assay_contracts.validations import ValidationCompleted
 
 EXAMPLES = Path(__file__).parents[2] / "examples/skills"
+LABELLED = Path(__file__).parents[1] / "skills"
 PATIENCE_S = 90.0
 
 
@@ -98,6 +99,15 @@ def zipped(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _rates_are_not_limited() -> Iterator[None]:
+    """Whole files of tests upload, and fail to sign in, more often than one person would."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("ASSAY_UPLOADS_PER_MINUTE", "1000000")
+        environment.setenv("ASSAY_AUTH_FAILURES_PER_MINUTE", "1000000")
+        yield
+
+
 @asynccontextmanager
 async def admin_of(stack: Stack) -> AsyncIterator[Admin]:
     headers = {"Authorization": f"Bearer {stack.admin_token}"}
@@ -130,6 +140,12 @@ def make_slow_skill() -> Callable[[str, float], bytes]:
 @pytest.fixture
 def example() -> Callable[[str], bytes]:
     return lambda name: zipped(EXAMPLES / name)
+
+
+@pytest.fixture
+def labelled() -> Callable[[str], bytes]:
+    """Skills whose truth is known."""
+    return lambda name: zipped(LABELLED / name)
 
 
 @pytest.fixture(scope="session")

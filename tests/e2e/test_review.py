@@ -1,5 +1,6 @@
 """Review, layer 2 and runtime versions on a stack of its own, with skills that really clash."""
 
+import asyncio
 import io
 import zipfile
 from collections.abc import AsyncIterator, Callable
@@ -12,32 +13,21 @@ import pytest_asyncio
 
 from assay_cli.embedded.stack import Stack
 from assay_cli.testing import private_folder
+from assay_sandbox_runner.testing import wheel
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+PATIENCE_S = 180.0
 
-
-def wheel(version: str, source: str) -> bytes:
-    """A wheel of `unitlib`, made by hand so that nothing has to be built or fetched."""
-    info = f"unitlib-{version}.dist-info"
-    files = {
-        "unitlib.py": source,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: unitlib\nVersion: {version}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for path, content in {**files, f"{info}/RECORD": record}.items():
-            archive.writestr(path, content)
-    return buffer.getvalue()
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 
 
 WHEELS = "/workspace/skills/{}/wheels"
-ONE = wheel("1.0", "def to_metres(feet):\n    return feet * 0.3048\n")
-TWO = wheel("2.0", "def metres_from(value, unit):\n    return value * {'ft': 0.3048}[unit]\n")
+ONE = wheel("unitlib", "1.0", "def to_metres(feet):\n    return feet * 0.3048\n")
+TWO = wheel(
+    "unitlib", "2.0", "def metres_from(value, unit):\n    return value * {'ft': 0.3048}[unit]\n"
+)
 
 
 def skill(name: str, description: str, command: str, files: dict[str, bytes | str]) -> bytes:
@@ -70,6 +60,21 @@ def counter() -> bytes:
             "counts = {'lines': len(text.splitlines()), 'words': len(text.split())}\n"
             "pathlib.Path(sys.argv[3]).write_text(json.dumps(counts))\n"
             "print(json.dumps(counts))\n"
+        },
+    )
+
+
+def line_sorter() -> bytes:
+    return skill(
+        "line-sorter",
+        "Sorts the lines of a plain text list alphabetically and writes them to a file.",
+        "Sort the lines of a list:\n\n"
+        "```bash\npython3 scripts/sort.py list.txt --output sorted.txt\n```",
+        {
+            "scripts/sort.py": "import pathlib, sys\n"
+            "lines = sorted(pathlib.Path(sys.argv[1]).read_text().splitlines())\n"
+            "pathlib.Path(sys.argv[3]).write_text('\\n'.join(lines) + '\\n')\n"
+            "print('\\n'.join(lines))\n"
         },
     )
 
@@ -137,7 +142,7 @@ async def validated(admin: "Admin", content: bytes) -> UUID:
 
 async def test_a_skill_that_breaks_another_is_refused_until_it_is_mended(admin: "Admin") -> None:
     skills = {}
-    for number, content in enumerate((counter(), height_converter()), start=1):
+    for number, content in enumerate((counter(), height_converter(), line_sorter()), start=1):
         skill_id = await validated(admin, content)
         assert (await admin.status(skill_id)).verdict == "passed", await admin.markdown(skill_id)
         answer = await admin.http.post(f"/api/admin/skills/{skill_id}/approve")
@@ -150,16 +155,23 @@ async def test_a_skill_that_breaks_another_is_refused_until_it_is_mended(admin: 
     assert (status.status, status.verdict) == ("rejected", "failed")
     report = await admin.report(clashing)
     assert (report.layer1_passed, report.layer2_passed) == (True, False)
-    assert report.runtime_version == "v1.2"
+    assert report.runtime_version == "v1.3"
     assert {each.skill_name: each.passed for each in report.regressions} == {
         "word-counter": True,
         "height-converter": False,
+        "line-sorter": True,
     }
     (change,) = report.regressions[0].explained_by
     assert (change.package, change.old_version, change.new_version) == ("unitlib", "1.0", "2.0")
     assert change.used_by == ("height-converter", "depth-reporter")
     assert change.suggested_constraint == "unitlib==1.0"
     assert "'height-converter' (t1, t2, t3, unitlib 1.0 → 2.0)" in report.reason
+    assert report.dependency_report is not None
+    tried = report.dependency_report.mending
+    assert tried is not None
+    assert [(each.name, each.version) for each in tried.installed] == [("unitlib", "1.0")]
+    assert not tried.succeeded
+    assert "leave unitlib at 2.0 again" in tried.detail
     assert "cannot import name" in await admin.markdown(clashing)
     refused = await admin.http.post(f"/api/admin/skills/{clashing}/approve")
     assert refused.status_code == 400
@@ -170,32 +182,41 @@ async def test_a_skill_that_breaks_another_is_refused_until_it_is_mended(admin: 
     assert mended == clashing
     answer = await admin.http.post(f"/api/admin/skills/{mended}/approve")
     assert answer.status_code == 200, answer.text
-    assert answer.json()["runtime_image_version"] == "v1.3"
+    assert answer.json()["runtime_image_version"] == "v1.4"
 
 
 async def test_rollback_hides_what_came_later_and_rolling_forward_shows_it(
     admin: "Admin",
 ) -> None:
-    back = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.1"})
+    back = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.2"})
     assert back.status_code == 200, back.text
-    assert back.json()["affected_skills"] == ["depth-reporter", "height-converter"]
+    assert back.json()["affected_skills"] == ["depth-reporter", "line-sorter"]
 
     async def approved() -> set[str]:
         listed = (await admin.http.get("/api/admin/skills?status=approved")).json()
         return {each["name"] for each in listed["skills"]}
 
-    assert await approved() == {"word-counter"}
-    forward = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.3"})
-    assert forward.json()["restored_skills"] == ["depth-reporter", "height-converter"]
-    assert await approved() == {"word-counter", "height-converter", "depth-reporter"}
+    assert await approved() == {"word-counter", "height-converter"}
+    started = await admin.http.post("/api/admin/skills/full-test")
+    full_test = f"/api/admin/full-tests/{started.json()['full_test_id']}"
+    async with asyncio.timeout(PATIENCE_S):
+        while (tested := (await admin.http.get(full_test)).json())["status"] == "running":
+            await asyncio.sleep(0.1)
+    assert {each["skill_name"]: each["tasks"] for each in tested["skills"]} == {
+        "word-counter": 5,
+        "height-converter": 5,
+    }
+    forward = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.4"})
+    assert forward.json()["restored_skills"] == ["depth-reporter", "line-sorter"]
+    assert await approved() == {"word-counter", "height-converter", "depth-reporter", "line-sorter"}
     images = (await admin.http.get("/api/admin/images")).json()
-    assert images["current_version"] == "v1.3"
+    assert images["current_version"] == "v1.4"
 
 
 async def test_what_was_done_is_in_the_audit_log(admin: "Admin") -> None:
     log = (await admin.http.get("/api/admin/audit?size=100")).json()
     actions = [entry["action"] for entry in log["entries"]]
-    assert actions[:2] == ["rolled_back", "rolled_back"]
-    assert actions.count("approved") == 3
-    assert actions.count("uploaded") == 4
+    assert actions.count("rolled_back") == 2
+    assert actions.count("approved") == 4
+    assert actions.count("uploaded") == 5
     assert {entry["actor"] for entry in log["entries"]} == {"admin"}

@@ -328,3 +328,64 @@ async def test_a_hundred_uploads_at_once_are_all_answered_right(admin: "Admin") 
     assert sorted(status for n, status in enumerate(statuses) if not n % 2) == (
         [200] * 5 + [409] * 45
     )
+
+
+async def test_an_upload_is_not_validated_until_asked_for_if_so_wished(
+    admin: "Admin", make_slow_skill: Callable[[str, float], bytes]
+) -> None:
+    content = make_slow_skill("waiting", 0.0)
+    answer = await admin.http.post(f"{UPLOAD}?validate=false", files={"file": ("s.zip", content)})
+    assert answer.status_code == 200, answer.text
+    skill_id = answer.json()["skill_id"]
+    assert (answer.json()["status"], answer.json()["validation_id"]) == ("pending", None)
+    path = f"/api/admin/skills/{skill_id}"
+    status = (await admin.http.get(f"{path}/validation-status")).json()
+    assert (status["status"], status["validation_stage"], status["progress"]) == (
+        "pending",
+        None,
+        0,
+    )
+    detail = (await admin.http.get(path)).json()
+    assert (detail["name"], detail["format_valid"], detail["verdict"]) == ("waiting", True, None)
+    listed = (await admin.http.get("/api/admin/skills?q=waiting")).json()["skills"]
+    assert [skill["skill_id"] for skill in listed] == [skill_id]
+    approved = await admin.http.post(f"{path}/approve")
+    assert (approved.status_code, approved.json()["code"]) == (400, "VALIDATION_NOT_COMPLETED")
+
+    started = await admin.http.post(f"{path}/validate")
+    assert started.status_code == 200, started.text
+    ended = await admin.ended(UUID(skill_id))
+    assert str(ended.validation_id) == started.json()["validation_id"]
+    assert [str(each.validation_id) for each in await admin.completions(UUID(skill_id))] == [
+        started.json()["validation_id"]
+    ]
+
+
+async def test_who_reads_after_a_write_sees_it_while_many_read_the_same(
+    admin: "Admin", make_slow_skill: Callable[[str, float], bytes]
+) -> None:
+    newest = "/api/admin/skills?size=1"
+    written = asyncio.Event()
+
+    async def read_on() -> int:
+        count = 0
+        while not written.is_set():
+            assert (await admin.http.get(newest)).status_code == 200
+            count += 1
+        return count
+
+    reading = [asyncio.create_task(read_on()) for _ in range(8)]
+    try:
+        for number in range(15):
+            name = f"written-{number}"
+            answer = await admin.http.post(
+                f"{UPLOAD}?validate=false",
+                files={"file": ("s.zip", make_slow_skill(name, 0.0))},
+            )
+            assert answer.status_code == 200, answer.text
+            (skill,) = (await admin.http.get(newest)).json()["skills"]
+            assert skill["name"] == name
+    finally:
+        written.set()
+        counts = await asyncio.gather(*reading)
+    assert min(counts) > 0
