@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import os
 import pkgutil
 import sys
 
@@ -21,6 +22,8 @@ def main() -> int:
     if unknown:
         print(f"There is no bench {', '.join(sorted(unknown))}; there are {', '.join(every)}.")
         return 2
+    # What is measured is how fast it goes, not how fast one caller may go.
+    os.environ["ASSAY_UPLOADS_PER_MINUTE"] = "1000000"
     results = Bench()
     for name in sys.argv[1:] or every:
         print(name)

@@ -2,23 +2,19 @@
 
 import asyncio
 import io
-import os
-import signal
 import statistics
-import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 from skills_ref.validator import validate  # type: ignore[import-untyped]
 
-from assay_cli.embedded.ports import free_ports
 from assay_cli.embedded.stack import Stack
 from assay_ingest.domain.check import check_folder
+from bench.bare import bare_app, held, quantile
 from bench.report import Bench
 
 EXAMPLES = Path(__file__).parents[1] / "examples/skills"
@@ -51,7 +47,8 @@ async def run(bench: Bench) -> None:
         check_beside_reference(bench, Path(folder))
         async with (
             Stack(Path(folder) / "data") as stack,
-            bare_endpoint(Path(folder)) as bare,
+            bare_app(BARE, Path(folder)) as bare_url,
+            httpx.AsyncClient(base_url=bare_url, timeout=120) as bare,
             httpx.AsyncClient(
                 base_url=stack.url,
                 headers={"Authorization": f"Bearer {stack.admin_token}"},
@@ -123,9 +120,9 @@ async def answer_beside_bare_endpoint(
             reads += read
             answers += answered
     for name, times in (("bare endpoint", reads), (f"assay {state}", answers)):
-        p50, p95 = (1e3 * _quantile(times, q) for q in (0.5, 0.95))
+        p50, p95 = (1e3 * quantile(times, q) for q in (0.5, 0.95))
         bench.show(f"{AT_ONCE} uploads at once, {name}", f"p50 {p50:.0f} ms, p95 {p95:.0f} ms")
-    return _quantile(answers, 0.5) / _quantile(reads, 0.5)
+    return quantile(answers, 0.5) / quantile(reads, 0.5)
 
 
 async def at_once(http: httpx.AsyncClient, path: str, contents: list[bytes]) -> list[float]:
@@ -170,48 +167,3 @@ def small_skill(name: str) -> bytes:
         archive.writestr(f"{name}/SKILL.md", f"---\n{fields}---\n{body}")
         archive.writestr(f"{name}/scripts/count.py", script)
     return buffer.getvalue()
-
-
-def _quantile(times: list[float], share: float) -> float:
-    return sorted(times)[int(share * len(times))]
-
-
-# -- around it -------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def bare_endpoint(folder: Path) -> AsyncIterator[httpx.AsyncClient]:
-    (folder / "bare.py").write_text(BARE)
-    (port,) = free_ports(1)
-    command = ("-m", "uvicorn", "bare:app", "--app-dir", str(folder), "--port", str(port))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *command, "--log-level", "warning"
-    )
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120) as http:
-            async with asyncio.timeout(30):
-                while not await _is_there(http):
-                    await asyncio.sleep(0.05)
-            yield http
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-async def _is_there(http: httpx.AsyncClient) -> bool:
-    try:
-        await http.get("/")
-    except httpx.TransportError:
-        return False
-    return True
-
-
-@contextmanager
-def held(*pids: int) -> Iterator[None]:
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)

@@ -22,6 +22,11 @@ ROUNDS: Final = 25
 RATIO_BAR: Final = 5.0
 NETWORKS: Final[tuple[NetworkMode, ...]] = ("open", "blocked")
 _BINDS: Final = frozenset({"--bind", "--ro-bind"})
+_LAUNCHERS: Final = (
+    *("--unshare-user", "--unshare-pid", "--disable-userns", "--as-pid-1", "--new-session"),
+    *("--uid", "1000", "--gid", "1000"),
+)
+"""What the launcher does for a sandbox in the place of `bwrap`."""
 
 
 async def run(bench: Bench) -> None:
@@ -63,8 +68,7 @@ async def _one_after_another(
 
 def _bare_bwrap(network: NetworkMode) -> float:
     """`bwrap` with the namespaces and the mounts of a sandbox, but for what is staged for it."""
-    arguments = layout.bwrap_arguments(Limits())
-    bare = arguments[: arguments.index("--")]
+    bare = [*_LAUNCHERS, *layout.bwrap_arguments(Limits())]
     for position in reversed(range(len(bare) - 2)):
         if bare[position] in _BINDS and bare[position + 1].startswith(f"{STAGE}/"):
             del bare[position : position + 3]
