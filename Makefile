@@ -21,7 +21,8 @@ demo: $(READY) ## Validate an example skill on a stack of its own, and show the 
 	$(BIN)/assay validate examples/skills/csv-analyzer --report report-csv-analyzer.md
 
 test: $(READY) ## Run every test; ARGS="-k name" chooses
-	$(BIN)/python -m pytest $(ARGS)
+	@$(HAVE_CHROMIUM)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 up: $(READY) ## Run the whole stack here until Ctrl-C; ARGS="--port 9000" changes it
 	$(BIN)/assay up $(ARGS)
@@ -38,8 +39,9 @@ format: $(READY) ## Put the format right, and what the linter can mend
 bench: $(READY) ## Measure the platform's overhead and idle memory
 	$(BIN)/python -m bench $(ARGS)
 
-schemas: $(READY) ## Write the JSON Schemas of all messages anew
+schemas: $(READY) ## Write the JSON Schemas of all messages and the AsyncAPI document anew
 	$(BIN)/python -m assay_contracts.schemas libs/contracts/schemas
+	$(BIN)/python -m assay_contracts.asyncapi libs/contracts/asyncapi.json
 
 lock: ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
 	@$(FIND_UV); \
@@ -47,6 +49,20 @@ lock: ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes new
 	  --universal --python-version 3.11 --generate-hashes --no-header --quiet \
 	  $(foreach package,$(notdir $(PACKAGES)),--no-emit-package assay-$(package)) \
 	  --output-file requirements.lock
+
+# A shell line that sees to a browser for the tests of the page, where it may; they say what is missing where it may not.
+# The font is for Chinese on their screenshots.
+define HAVE_CHROMIUM
+if ! command -v chromium chromium-browser google-chrome >/dev/null \
+  && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+  echo "Installing Chromium for the tests of the admin page …"; \
+  for try in 1 2 3; do \
+    if apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+      apt-get install -qq --no-install-recommends chromium fonts-wqy-microhei >/dev/null; then break; fi; \
+    echo "Attempt $$try to install Chromium failed." >&2; sleep 5; \
+  done; \
+fi
+endef
 
 # A shell line that sets `python`, or ends with advice.
 define FIND_PYTHON
