@@ -542,6 +542,20 @@ async def test_being_cancelled_at_any_moment_leaves_nothing(
     assert open_descriptors() == held
 
 
+async def test_sandboxes_side_by_side_leave_nothing_open_in_the_launcher(bubblewrap: Kit) -> None:
+    async def use() -> None:
+        async with bubblewrap.open():
+            pass
+
+    await use()
+    assert isinstance(bubblewrap.provider, BubblewrapProvider)
+    held = Path(f"/proc/{bubblewrap.provider._launchpad.pid}/fd")
+    before = len(list(held.iterdir()))
+    for _ in range(3):
+        await asyncio.gather(*(use() for _ in range(4)))
+    await until(lambda: len(list(held.iterdir())) == before)
+
+
 HOLDER = """
 import asyncio, sys
 from pathlib import Path

@@ -82,10 +82,11 @@ class _Spare:
 
     def start(self, spec: bytes, descriptors: list[int]) -> None:
         socket.send_fds(self._near, [spec], descriptors)
-        self.close()
 
     def close(self) -> None:
+        """Let go of it; one that was told nothing ends."""
         self._near.close()
+        os.close(self.descriptor)
 
 
 def _wait(groups: list[str], requests: socket.socket) -> NoReturn:
@@ -93,19 +94,31 @@ def _wait(groups: list[str], requests: socket.socket) -> NoReturn:
     starter = os.getppid()
     kernel.die_with_parent()
     os.setsid()
+    not_joined = _join(groups)
+    request, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
+    if not request:
+        os._exit(0)
+    control, log = descriptors
+    os.dup2(log, 2)
     try:
-        for group in groups:
-            kernel.write(group, "0")
-        request, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
-        if request:
-            control, log = descriptors
-            os.dup2(log, 2)
-            _launch(json.loads(request), control, starter)
+        if not_joined is not None:
+            raise not_joined
+        _launch(json.loads(request), control, starter)
     except Exception as error:  # noqa: BLE001 - whatever it is, the log is where it is looked for
-        os.write(2, str(error).encode())
+        os.write(2, (str(error) or repr(error)).encode())
     except SystemExit as error:
         os.write(2, str(error.code).encode())
     os._exit(1)
+
+
+def _join(groups: list[str]) -> OSError | None:
+    """Join control groups; what went wrong is told later, when there is a log to tell it in."""
+    try:
+        for group in groups:
+            kernel.write(group, "0")
+    except OSError as error:
+        return error
+    return None
 
 
 def main() -> None:
@@ -134,10 +147,13 @@ def main() -> None:
         if not message:
             return
         request = json.loads(message)
-        if spare is None or spare.groups != request["groups"]:
-            spare = _Spare(request["groups"])
+        if spare is not None and spare.groups != request["groups"]:
+            spare.close()
+            spare = None
+        spare = spare or _Spare(request["groups"])
         spare.start(json.dumps(request["spec"]).encode(), descriptors)
         socket.send_fds(requests, [str(spare.pid).encode()], [spare.descriptor])
-        for descriptor in (*descriptors, spare.descriptor):
+        spare.close()
+        for descriptor in descriptors:
             os.close(descriptor)
         spare = _Spare(request["next"])
