@@ -32,7 +32,7 @@ def truth_of(name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def validations(
-    request: pytest.FixtureRequest, open_platform: Callable[[Path, tuple[str, ...]], Any]
+    request: pytest.FixtureRequest, open_platform: Callable[..., Any]
 ) -> Validations:
     """Each skill that a chosen test is about, validated twice, several at once."""
     wanted = {
@@ -47,8 +47,13 @@ def validations(
 
         async def validate(name: str) -> Any:
             with tempfile.TemporaryDirectory(prefix="assay-labelled-") as folder:
+                platform = open_platform(
+                    folder=Path(folder),
+                    library=LIBRARY,
+                    command_seconds=TRUTH[name].get("command_seconds", 60.0),
+                )
                 async with slots:
-                    return await open_platform(Path(folder), LIBRARY).validate(name)
+                    return await platform.validate(name)
 
         async with asyncio.TaskGroup() as group:
             running = {

@@ -237,7 +237,7 @@ async def test_hanging_task_hits_the_bound_on_time_and_the_next_goes_on(runner: 
     six = NOTES.model_copy(update={"content": "six"})
 
     result = finished(
-        await runner.use_case(task_seconds=1.5)(
+        await runner.use_case(task_seconds=6)(
             a_run("offline", skill, tasks=(a_task("t1", files=(six,)), a_task("t2", *COUNTED)))
         )
     )

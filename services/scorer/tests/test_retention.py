@@ -13,9 +13,10 @@ from assay_cli.testing import RunningNats
 from assay_contracts.base import Work
 from assay_contracts.review import ApproveSkill, DeleteSkill, ListAudit, RevalidateSkill
 from assay_contracts.runs import RunFinished
+from assay_scorer.adapters.outbox import Outbox
 from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.reports import ReportBucket
-from assay_scorer.adapters.retention import HALF_WRITTEN_AFTER, Retention
+from assay_scorer.adapters.retention import HALF_WRITTEN_AFTER, SAID_FOR, Retention
 from assay_scorer.domain.retention import Kind, Recorded, belongs_to, wanted
 from assay_scorer.review import ReadAudit, Review
 from assay_scorer.service import Conduct, Register, TakeResult
@@ -215,6 +216,27 @@ async def test_what_a_dead_writer_left_goes_after_a_while(bus: Bus, retention: R
     assert (await bus.jetstream().stream_info("OBJ_traces")).state.messages == 1
     await retention.sweep(NOW + HALF_WRITTEN_AFTER)
     assert (await bus.jetstream().stream_info("OBJ_traces")).state.messages == 0
+
+
+async def test_what_was_said_is_forgotten_in_time_and_what_was_not_is_kept(
+    conduct: Conduct, bus: Bus, retention: Retention, engine: AsyncEngine
+) -> None:
+    await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
+    assert await Outbox(engine, bus).relay() == 1
+    (said_at,) = await published(engine)
+    assert said_at is not None
+    await conduct.start_queued()
+
+    await retention.sweep(said_at + SAID_FOR)
+    assert await published(engine) == [said_at, None]
+    await retention.sweep(said_at + SAID_FOR + timedelta(seconds=1))
+    assert await published(engine) == [None]
+
+
+async def published(engine: AsyncEngine) -> list[datetime | None]:
+    async with engine.connect() as connection:
+        rows = await connection.execute(text("select published_at from outbox order by id"))
+        return [row.published_at for row in rows]
 
 
 async def test_a_deletion_asks_for_clearing(conduct: Conduct, bus: Bus) -> None:

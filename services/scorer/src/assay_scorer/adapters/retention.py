@@ -1,4 +1,4 @@
-"""Clears traces, reports and environments that nothing needs any more."""
+"""Clears traces, reports, environments and said words that nothing needs any more."""
 
 import asyncio
 from base64 import urlsafe_b64encode
@@ -11,17 +11,20 @@ from uuid import UUID
 import structlog
 from nats.errors import Error as NatsError
 from nats.js.api import ObjectInfo
-from sqlalchemy import text
+from sqlalchemy import delete, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_scorer.adapters.environments import remove_unused
 from assay_scorer.adapters.records import answering
+from assay_scorer.adapters.tables import OutboxRow
 from assay_scorer.domain.retention import Kind, Recorded, belongs_to, wanted
 from assay_servicekit.bus import Bus, Unavailable
 
 BATCH: Final = 500
 HALF_WRITTEN_AFTER: Final = timedelta(hours=1)
 """Nobody writes one trace or one report for that long."""
+SAID_FOR: Final = timedelta(days=30)
+"""How long what was said can be looked up in the outbox: as long as facts stay on the bus."""
 
 # `strict`, because otherwise each key would be found twice: in its array and in itself.
 _RECORDED: Final = text("""
@@ -74,6 +77,7 @@ class Retention:
         """
         async with answering(), self._engine.begin() as connection:
             await remove_unused(connection, now - HALF_WRITTEN_AFTER)
+            await connection.execute(delete(OutboxRow).where(OutboxRow.published_at < now - SAID_FOR))
         half_written: set[str] = set()
         cleared = 0
         for kind in ("traces", "reports"):
