@@ -22,7 +22,7 @@ demo: $(READY) ## Validate an example skill on a stack of its own, and show the 
 
 test: $(READY) ## Run every test; ARGS="-k name" chooses
 	@$(HAVE_CHROMIUM)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(ARGS)
 
 up: $(READY) ## Run the whole stack here until Ctrl-C; ARGS="--port 9000" changes it
 	$(BIN)/assay up $(ARGS)

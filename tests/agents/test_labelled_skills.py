@@ -31,9 +31,7 @@ def truth_of(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def validations(
-    request: pytest.FixtureRequest, open_platform: Callable[..., Any]
-) -> Validations:
+def validations(request: pytest.FixtureRequest, open_platform: Callable[..., Any]) -> Validations:
     """Each skill that a chosen test is about, validated twice, several at once."""
     wanted = {
         name

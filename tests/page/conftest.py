@@ -56,10 +56,13 @@ class Admin:
 
     async def validated(self, content: bytes) -> str:
         skill = await self.upload(content)
+        await self.ended(skill)
+        return skill
+
+    async def ended(self, skill: str) -> None:
         async with asyncio.timeout(PATIENCE_S * 2):
             while (await self.ask("GET", f"skills/{skill}/validation-status"))["step"] != "done":
                 await asyncio.sleep(0.1)
-        return skill
 
     async def skills(self, **query: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (await self.ask("GET", "skills", params=query))["skills"]

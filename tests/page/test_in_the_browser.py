@@ -184,6 +184,36 @@ async def test_reading_the_report(admin: "Admin", door: "Door", approved: str) -
     await expect(page.locator("tbody tr", has_text="Approved")).to_have_count(1)
 
 
+async def test_reading_the_report_of_one_validation_among_others(
+    admin: "Admin", door: "Door", hostile: str
+) -> None:
+    before = (await admin.ask("GET", f"skills/{hostile}"))["validation_id"]
+    await admin.ask("POST", f"skills/{hostile}/validate")
+    await admin.ended(hostile)
+    visitor = await door.admin()
+    page = visitor.page
+    await visitor.go(f"/skills/{hostile}/history")
+    await expect(page.locator("tbody tr")).to_have_count(2)
+    await page.locator("tbody tr").last.get_by_role("link").click()
+
+    title = page.get_by_role("heading", level=1)
+    await expect(title).to_contain_text("Validation of bird-lister")
+    await expect(title).to_be_focused()
+    assert f"/validations/{before}" in page.url
+    await expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="JSON").click()
+    assert before in (await (await download.value).path()).read_text()
+
+    await page.get_by_role("tab", name="Tasks").click()
+    await page.reload()
+    await expect(page.get_by_role("tabpanel", name="Tasks")).to_contain_text("Task t1")
+    await page.get_by_role("link", name="History").click()
+    await expect(page.get_by_role("tabpanel", name="History")).to_be_visible()
+    await page.go_back()
+    await examine(visitor, "validation")
+
+
 async def test_cancelling_rejecting_and_deleting(admin: "Admin", door: "Door") -> None:
     skill = await admin.upload(slow_skill("long-counter", 60))
     visitor = await door.admin()

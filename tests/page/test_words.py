@@ -14,6 +14,7 @@ from assay_contracts.rpc import ProblemCode
 from assay_contracts.runs import Bound, Ecosystem, NetworkMode, Role, RunKind
 from assay_contracts.skills import Severity, SkillStatus, ValidationStage
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
+from assay_ingest.domain.rules import RULES
 
 PAGE: Final = Path(__file__).parents[2] / "services/gateway/src/assay_gateway/page"
 SCRIPTS: Final = {path: path.read_text() for path in sorted(PAGE.rglob("*.js"))}
@@ -53,6 +54,12 @@ def test_every_value_of_a_fixed_set_has_words(name: str) -> None:
     missing = [value for value in get_args(SETS[name]) if f"{name}.{value}" not in WORDS]
 
     assert missing == []
+
+
+def test_everything_the_format_check_finds_has_words() -> None:
+    named = {key.removeprefix("finding.") for key in WORDS if key.startswith("finding.")}
+
+    assert named == set(RULES)
 
 
 def test_words_and_scripts_fit_together() -> None:

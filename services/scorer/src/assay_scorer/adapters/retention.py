@@ -77,7 +77,9 @@ class Retention:
         """
         async with answering(), self._engine.begin() as connection:
             await remove_unused(connection, now - HALF_WRITTEN_AFTER)
-            await connection.execute(delete(OutboxRow).where(OutboxRow.published_at < now - SAID_FOR))
+            await connection.execute(
+                delete(OutboxRow).where(OutboxRow.published_at < now - SAID_FOR)
+            )
         half_written: set[str] = set()
         cleared = 0
         for kind in ("traces", "reports"):

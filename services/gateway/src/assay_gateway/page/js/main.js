@@ -14,11 +14,13 @@ import { signInView } from "./views/sign-in.js";
 import { skillView } from "./views/skill.js";
 import { skillsView } from "./views/skills.js";
 import { receive, uploadView } from "./views/upload.js";
+import { validationView } from "./views/validation.js";
 
 const PLACES = ["skills", "upload", "full-tests", "runtime", "audit"];
 const ROUTES = [
   [/^\/skills$/, skillsView],
   [/^\/skills\/([0-9a-f-]{36})(?:\/([a-z]+))?$/, skillView],
+  [/^\/skills\/([0-9a-f-]{36})\/validations\/([0-9a-f-]{36})(?:\/([a-z]+))?$/, validationView],
   [/^\/upload$/, uploadView],
   [/^\/full-tests$/, fullTestsView],
   [/^\/full-tests\/([0-9a-f-]{36})$/, fullTestView],

@@ -13,17 +13,17 @@ export async function history({ skill, signal }) {
   const turn = async (page) => {
     const query = { page, size: SIZE };
     const found = await get(`skills/${skill.skill_id}/validations`, { query, signal });
-    keepingFocus(region, () => replace(region, shown(found, turn)));
+    keepingFocus(region, () => replace(region, shown(skill, found, turn)));
   };
   await turn(1);
   return region;
 }
 
-function shown(found, turn) {
+function shown(skill, found, turn) {
   if (found.total === 0) return h("div", { class: "card" }, empty(t("history.none"), t("history.none-text")));
   const picture = historyPicture(found.validations);
   const rows = found.validations.map((each) => [
-    h("span", { class: "moment" }, moment(each.queued_at)),
+    h("span", { class: "moment" }, opened(skill, each)),
     named("kind", each.kind),
     number(each.revision),
     each.verdict ? badge("verdict", each.verdict) : badge("stage", each.validation_stage),
@@ -47,4 +47,9 @@ function shown(found, turn) {
     t("history.reason"),
   ];
   return [picture && card(t("history.title"), picture), table(t("history.title"), columns, rows, pager(found, turn))];
+}
+
+function opened(skill, { validation_id, verdict, queued_at }) {
+  const when = moment(queued_at);
+  return verdict ? h("a", { href: `#/skills/${skill.skill_id}/validations/${validation_id}` }, when) : when;
 }

@@ -21,7 +21,7 @@ export async function overview({ skill, report }) {
       report.regressions.length > 0 && regressions(report.regressions),
       report.findings.length > 0 && card(t("report.findings"), findings(report.findings)),
     ),
-    h("div", { class: "stack" }, factsCard(skill, report), downloadsCard(skill), modelsCard(report)),
+    h("div", { class: "stack" }, factsCard(skill, report), downloadsCard(skill, report), modelsCard(report)),
   );
 }
 
@@ -118,9 +118,10 @@ function modelCost(model) {
   };
 }
 
-function downloadsCard(skill) {
+function downloadsCard(skill, report) {
   const refused = h("div");
   const base = `skills/${skill.skill_id}`;
+  const reported = `${base}/validations/${report.validation_id}/report`;
   const file = `report-${skill.name}`;
   const button = (words, path, filename, format) => {
     const save = async () => {
@@ -138,11 +139,12 @@ function downloadsCard(skill) {
     h(
       "div",
       { class: "actions" },
-      button("Markdown", `${base}/report`, `${file}.md`, "markdown"),
-      button("HTML", `${base}/report`, `${file}.html`, "html"),
-      button("JSON", `${base}/report`, `${file}.json`, "json"),
-      button("JUnit", `${base}/report`, `${file}.xml`, "junit"),
-      button(t("report.bundle"), `${base}/bundle`, `${skill.name}.zip`),
+      button("Markdown", reported, `${file}.md`, "markdown"),
+      button("HTML", reported, `${file}.html`, "html"),
+      button("JSON", reported, `${file}.json`, "json"),
+      button("JUnit", reported, `${file}.xml`, "junit"),
+      // Only the newest revision can be had.
+      report.revision === skill.revision && button(t("report.bundle"), `${base}/bundle`, `${skill.name}.zip`),
     ),
     refused,
   );

@@ -2,7 +2,7 @@
 
 import { post } from "../api.js";
 import { add, h, icon, replace } from "../dom.js";
-import { bytes, t, tn } from "../i18n.js";
+import { bytes, named, t, tn } from "../i18n.js";
 import { MAX_UPLOAD_BYTES } from "../rules.js";
 import { announce, badge, empty, problem, said } from "../ui.js";
 
@@ -155,6 +155,7 @@ export function findings(list) {
       h(
         "div",
         null,
+        h("p", null, h("strong", null, named("finding", each.code))),
         said(each.message, "p", { class: "wrap" }),
         each.fix && said(each.fix, "p", { class: "muted wrap" }),
         h(
