@@ -50,9 +50,9 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in listed.split()]
 
 
-def open_descriptors() -> int:
+def open_descriptors(pid: int | None = None) -> int:
     gc.collect()  # what other tests let go of
-    return len(list(Path("/proc/self/fd").iterdir()))
+    return len(list(Path(f"/proc/{pid or os.getpid()}/fd").iterdir()))
 
 
 def left_in(state: Path) -> list[str]:
@@ -549,11 +549,11 @@ async def test_sandboxes_side_by_side_leave_nothing_open_in_the_launcher(bubblew
 
     await use()
     assert isinstance(bubblewrap.provider, BubblewrapProvider)
-    held = Path(f"/proc/{bubblewrap.provider._launchpad.pid}/fd")
-    before = len(list(held.iterdir()))
+    launcher = bubblewrap.provider._launchpad.pid
+    held = open_descriptors(launcher)
     for _ in range(3):
         await asyncio.gather(*(use() for _ in range(4)))
-    await until(lambda: len(list(held.iterdir())) == before)
+    await until(lambda: open_descriptors(launcher) == held)
 
 
 HOLDER = """

@@ -100,14 +100,18 @@ def _wait(groups: list[str], requests: socket.socket) -> NoReturn:
         os._exit(0)
     control, log = descriptors
     os.dup2(log, 2)
+    if not_joined is not None:
+        _give_up(not_joined)
     try:
-        if not_joined is not None:
-            raise not_joined
         _launch(json.loads(request), control, starter)
     except Exception as error:  # noqa: BLE001 - whatever it is, the log is where it is looked for
-        os.write(2, (str(error) or repr(error)).encode())
+        _give_up(error)
     except SystemExit as error:
-        os.write(2, str(error.code).encode())
+        _give_up(error)
+
+
+def _give_up(why: BaseException) -> NoReturn:
+    os.write(2, (str(why) or repr(why)).encode())
     os._exit(1)
 
 
