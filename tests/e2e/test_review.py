@@ -24,10 +24,11 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)
 
 
 WHEELS = "/workspace/skills/{}/wheels"
-ONE = wheel("unitlib", "1.0", "def to_metres(feet):\n    return feet * 0.3048\n")
-TWO = wheel(
-    "unitlib", "2.0", "def metres_from(value, unit):\n    return value * {'ft': 0.3048}[unit]\n"
-)
+OLD_WAY = "def to_metres(feet):\n    return feet * 0.3048\n"
+NEW_WAY = "def metres_from(value, unit):\n    return value * {'ft': 0.3048}[unit]\n"
+ONE = wheel("unitlib", "1.0", OLD_WAY)
+BOTH_WAYS = wheel("unitlib", "1.5", OLD_WAY + NEW_WAY)
+TWO = wheel("unitlib", "2.0", NEW_WAY)
 
 
 def skill(name: str, description: str, command: str, files: dict[str, bytes | str]) -> bytes:
@@ -121,6 +122,30 @@ def depth_reporter(version: str) -> bytes:
             "lines = pathlib.Path(sys.argv[1]).read_text().splitlines()\n"
             "table = '| well |\\n|---|\\n' + ''.join(f'| {line} |\\n' for line in lines)\n"
             "pathlib.Path(sys.argv[3]).write_text(table)\nprint(table)\n",
+        },
+    )
+
+
+def span_lister() -> bytes:
+    """Works with the second release, which it gets, and with the one before, which it allows."""
+    return skill(
+        "span-lister",
+        "Lists the spans of bridges from an engineer's log in metres, as comma-separated values.",
+        "Install what it needs once:\n\n"
+        "```bash\npip install --no-index --find-links "
+        f"{WHEELS.format('span-lister')} 'unitlib>=1.5'\n```\n\n"
+        "List the spans of a log, one bridge and number on each line:\n\n"
+        "```bash\npython3 scripts/spans.py log.txt --output spans.csv\n```\n\n"
+        "## Sample input\n\n`log.txt`:\n\n```text\neast 1200\nwest 640\n```",
+        {
+            "requirements.txt": "unitlib>=1.5\n",
+            "wheels/unitlib-1.5-py3-none-any.whl": BOTH_WAYS,
+            "wheels/unitlib-2.0-py3-none-any.whl": TWO,
+            "scripts/spans.py": "import pathlib, re, sys\n"
+            "from unitlib import metres_from\n"
+            "feet = re.findall(r'[0-9]+', pathlib.Path(sys.argv[1]).read_text())\n"
+            "spans = ','.join(str(round(metres_from(int(each), 'ft'), 2)) for each in feet)\n"
+            "pathlib.Path(sys.argv[3]).write_text(spans + '\\n')\nprint(spans)\n",
         },
     )
 
@@ -220,3 +245,34 @@ async def test_what_was_done_is_in_the_audit_log(admin: "Admin") -> None:
     assert actions.count("approved") == 4
     assert actions.count("uploaded") == 5
     assert {entry["actor"] for entry in log["entries"]} == {"admin"}
+
+
+async def test_a_clash_that_another_version_mends_ends_in_that_version(admin: "Admin") -> None:
+    back = await admin.http.post("/api/admin/images/rollback", json={"target_version": "v1.2"})
+    assert back.status_code == 200, back.text
+    newcomer = await validated(admin, span_lister())
+    report = await admin.report(newcomer)
+    assert report.verdict == "passed", await admin.markdown(newcomer)
+    assert report.dependency_report is not None
+    tried = report.dependency_report.mending
+    assert tried is not None
+    assert [(each.name, each.version) for each in tried.installed] == [("unitlib", "1.5")]
+    assert tried.succeeded
+    assert {each.skill_name: each.passed for each in report.regressions} == {
+        "word-counter": True,
+        "height-converter": True,
+    }
+
+    answer = await admin.http.post(f"/api/admin/skills/{newcomer}/approve")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["runtime_image_version"] == "v1.5"
+    # What was approved is what was mended: both still work where the next skill is tested.
+    (hidden,) = (await admin.http.get("/api/admin/skills?q=line-sorter")).json()["skills"]
+    again = UUID(hidden["skill_id"])
+    await admin.http.post(f"/api/admin/skills/{again}/revalidate")
+    await admin.ended(again)
+    assert {each.skill_name: each.passed for each in (await admin.report(again)).regressions} == {
+        "word-counter": True,
+        "height-converter": True,
+        "span-lister": True,
+    }
