@@ -36,6 +36,8 @@ def key_of(package: Package) -> Key:
 
 def _leading_to(targets: frozenset[Key], packages: Sequence[Package]) -> frozenset[Key]:
     """The packages that need one of these, directly or through others, and these themselves."""
+    if not targets:  # the usual case, and a machine has many packages
+        return targets
     needed_by: dict[Key, set[Key]] = {}
     for package in packages:
         for need in package.requires:
