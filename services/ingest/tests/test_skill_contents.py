@@ -78,7 +78,7 @@ def test_an_endless_block_is_read_once() -> None:
 
     documented_commands("```bash\n" + 'echo "\n' * 100_001 + "```")
 
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 5
 
 
 def test_references_to_files_that_are_not_there() -> None:

@@ -287,7 +287,7 @@ def test_deep_nesting_is_an_error_not_a_crash(yaml: str, tmp_path: Path) -> None
     started = time.monotonic()
 
     assert our_errors(written(tmp_path, doc(f"{BASE}{yaml}\n"))) == {"frontmatter-invalid-yaml"}
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
 
 
 def test_a_value_with_a_fence_in_it_is_read_whole(tmp_path: Path) -> None:

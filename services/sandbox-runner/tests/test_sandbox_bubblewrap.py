@@ -347,7 +347,7 @@ async def test_nothing_outlives_the_sandbox(bubblewrap: Kit, tmp_path: Path) -> 
 async def test_special_files_do_not_hold_a_transfer_up(cell: Sandbox) -> None:
     await cell.execute("mkfifo pipe; ln -s loop loop")
     paths = ["/workspace/pipe", "/dev/zero", "/workspace/loop", "/workspace/a\0b"]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         downloaded = await cell.download(paths)
         uploaded = await cell.upload([(path, b"x") for path in paths if path != "/dev/zero"])
     assert downloaded == [FileError(path, "invalid_path") for path in paths]

@@ -59,10 +59,10 @@ async def test_output_in_any_alphabet_survives(kit: Kit) -> None:
 
 async def test_a_slow_command_is_stopped_in_time(kit: Kit) -> None:
     async with kit.open() as sandbox:
-        result = await sandbox.execute("echo started; sleep 15", timeout_s=0.3)
+        result = await sandbox.execute("echo started; sleep 30", timeout_s=2)
         assert (result.timed_out, result.exit_code) == (True, 124)
         assert result.stdout == "started\n"
-        assert 0.3 <= result.seconds < 10
+        assert 2 <= result.seconds < 20
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
 
 

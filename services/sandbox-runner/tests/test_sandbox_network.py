@@ -97,9 +97,12 @@ async def test_a_server_and_its_client_inside_do_not_count(cell: Sandbox) -> Non
 
 async def test_a_call_fails_at_once_instead_of_running_into_a_time_limit(cell: Sandbox) -> None:
     result = await cell.execute(
-        attempt("urllib.request.urlopen('http://a.example/')", "tcp.connect(('192.0.2.1', 80))")
+        attempt(
+            *["urllib.request.urlopen('http://a.example/')", "tcp.connect(('192.0.2.1', 80))"] * 5
+        )
     )
-    assert result.seconds < 2
+    # Each that waited for an answer would take two seconds or more.
+    assert result.seconds < 9
 
 
 async def test_a_daemon_is_watched_and_its_command_named(cell: Sandbox) -> None:

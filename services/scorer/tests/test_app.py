@@ -172,7 +172,7 @@ async def test_work_lost_on_the_bus_is_asked_for_again(
             subscription = await judge.jetstream().pull_subscribe_bind(
                 "judge-validation-requested", "WORK", inbox_prefix=b"_IN.judge."
             )
-            (message,) = await subscription.fetch(1, timeout=5)
+            (message,) = await subscription.fetch(1, timeout=30)
             await message.ack_sync()
             await judge.stop()
         else:
