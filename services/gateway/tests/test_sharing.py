@@ -41,6 +41,15 @@ async def all_have_asked() -> None:
         await asyncio.sleep(0)
 
 
+async def test_all_who_ask_at_the_same_moment_share_one_answer() -> None:
+    records = Records()
+    shared = SharedReads(records.ask_json)
+    asking = [reading(shared, ListSkills()) for _ in range(5)]
+    (await records.next()).set_result(b"")
+    assert await asyncio.gather(*asking) == [b"{}"] * 5
+    assert records.asked.empty()
+
+
 async def test_who_asks_while_the_same_is_under_way_shares_the_next_answer() -> None:
     records = Records()
     shared = SharedReads(records.ask_json)

@@ -1,6 +1,7 @@
 """Runs one service: telemetry, logs, bus, health, and an orderly end."""
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -100,6 +101,9 @@ def asgi(service: Service) -> Starlette:
             await service.bus.connect()
             async with service.before():
                 await service.bus.start()
+                # What is there from now on stays: no collection need look through it again.
+                gc.collect()
+                gc.freeze()
                 log.info("service_started", port=service.settings.http_port)
                 yield
                 await service.bus.stop()

@@ -17,13 +17,13 @@ _OF_THE_ASKING_ONLY = frozenset(Message.model_fields)
 class _Line:
     """Those who ask one thing: at most one look under way, and at most one that will follow it."""
 
-    under_way: Looking
+    under_way: Looking | None = None
     next: Looking | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SharedReads:
-    """Asks each question once for all who ask it while the same one is already under way.
+    """Asks each question once for all who ask it at the same moment, or while it is under way.
 
     They share the next look, never the one under way: that may have been taken before what they
     know to be done. So nobody is shown anything older than their own request. For questions that
@@ -41,37 +41,26 @@ class SharedReads:
     async def json(self, question: Rpc[Model], *, timeout_s: float) -> bytes:
         """As `ports.AskJson`."""
         asked = (question.SUBJECT, question.model_dump_json(exclude=set(_OF_THE_ASKING_ONLY)))
-        line = self._lines.get(asked)
-        if line is None:
-            look = asyncio.create_task(self._look(asked, question, timeout_s))
-            self._lines[asked] = _Line(look)
-        elif line.next is None:
-            after = self._look_after(line, asked, question, timeout_s)
-            look = line.next = asyncio.create_task(after)
-        else:
-            look = line.next
+        line = self._lines.setdefault(asked, _Line())
+        if line.next is None:
+            line.next = asyncio.create_task(self._look(line, asked, question, timeout_s))
         # Whoever leaves must not take the answer with them.
-        answer = await asyncio.shield(look)
+        answer = await asyncio.shield(line.next)
         if isinstance(answer, Problem):
             raise ProblemError(answer)
         return answer
 
-    async def _look_after(
+    async def _look(
         self, line: _Line, asked: tuple[str, str], question: Rpc[Model], timeout_s: float
     ) -> bytes | Problem:
-        await asyncio.wait((line.under_way,))
+        if line.under_way is not None:
+            await asyncio.wait((line.under_way,))
         # From here on it is too late to join: whoever comes now waits for another.
-        assert line.next is not None
         line.under_way, line.next = line.next, None
-        return await self._look(asked, question, timeout_s)
-
-    async def _look(
-        self, asked: tuple[str, str], question: Rpc[Model], timeout_s: float
-    ) -> bytes | Problem:
         try:
             return await self.ask_json(question, timeout_s=timeout_s)
         except ProblemError as error:
             return error.problem
         finally:
-            if self._lines[asked].next is None:
+            if line.next is None:
                 del self._lines[asked]
