@@ -7,6 +7,7 @@ import pkgutil
 import sys
 
 import bench
+from assay_servicekit.logs import configure_logs
 from bench.report import Bench
 
 PREFIX = "bench_"
@@ -22,6 +23,7 @@ def main() -> int:
     if unknown:
         print(f"There is no bench {', '.join(sorted(unknown))}; there are {', '.join(every)}.")
         return 2
+    configure_logs("bench", "WARNING")
     # What is measured is how fast it goes, not how fast one caller may go.
     os.environ["ASSAY_UPLOADS_PER_MINUTE"] = "1000000"
     results = Bench()
