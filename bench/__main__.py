@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import logging
 import os
 import pkgutil
 import sys
@@ -24,6 +25,7 @@ def main() -> int:
         print(f"There is no bench {', '.join(sorted(unknown))}; there are {', '.join(every)}.")
         return 2
     configure_logs("bench", "WARNING")
+    logging.disable(logging.INFO)  # FastStream gives its loggers a level of their own
     # What is measured is how fast it goes, not how fast one caller may go.
     os.environ["ASSAY_UPLOADS_PER_MINUTE"] = "1000000"
     results = Bench()
