@@ -23,8 +23,8 @@ RATIO_BAR: Final = 5.0
 NETWORKS: Final[tuple[NetworkMode, ...]] = ("open", "blocked")
 _BINDS: Final = frozenset({"--bind", "--ro-bind"})
 _LAUNCHERS: Final = (
-    *("--unshare-user", "--unshare-pid", "--disable-userns", "--as-pid-1", "--new-session"),
-    *("--uid", "1000", "--gid", "1000"),
+    *("--unshare-user", "--unshare-pid", "--unshare-net", "--disable-userns", "--as-pid-1"),
+    *("--new-session", "--uid", "1000", "--gid", "1000"),
 )
 """What the launcher does for a sandbox in the place of `bwrap`."""
 
@@ -59,23 +59,22 @@ async def _one_after_another(
     ours, bare = [], []
     for _ in range(ROUNDS):  # in turns, so that whatever else the machine does falls on both
         ours.append(await _use(provider, skills, network))
-        bare.append(_bare_bwrap(network))
+        bare.append(_bare_bwrap())
     median, bare_median = statistics.median(ours), statistics.median(bare)
     bench.show(f"create, first command, delete ({network}), p50", f"{median:.1f} ms")
     bench.show(f"bare bwrap running `true`, same namespaces ({network})", f"{bare_median:.1f} ms")
     bench.hold(f"ratio ({network})", median / bare_median, RATIO_BAR, "times")
 
 
-def _bare_bwrap(network: NetworkMode) -> float:
+def _bare_bwrap() -> float:
     """`bwrap` with the namespaces and the mounts of a sandbox, but for what is staged for it."""
     bare = [*_LAUNCHERS, *layout.bwrap_arguments(Limits())]
     for position in reversed(range(len(bare) - 2)):
         if bare[position] in _BINDS and bare[position + 1].startswith(f"{STAGE}/"):
             del bare[position : position + 3]
-    more = ["--unshare-net"] if network == "blocked" else []
     began = time.perf_counter()
     subprocess.run(
-        [str(bwrap_path()), *more, *bare, "--", "true"],
+        [str(bwrap_path()), *bare, "--", "true"],
         check=True,
         env={},
         cwd="/",

@@ -237,25 +237,31 @@ async def test_an_orphaned_daemon_ends_with_its_sandbox(bubblewrap: Kit) -> None
         assert mark not in await asyncio.to_thread(command_lines)
 
 
-async def test_cloud_metadata_is_out_of_reach_when_blocked(bubblewrap: Kit) -> None:
+@pytest.mark.parametrize("network", ["open", "blocked"])
+async def test_cloud_metadata_is_out_of_reach(bubblewrap: Kit, network: NetworkMode) -> None:
     fetch = (
         "import urllib.request\nurllib.request.urlopen('http://169.254.169.254/latest/', None, 2)"
     )
-    async with bubblewrap.open("blocked") as sandbox:
+    async with bubblewrap.open(network) as sandbox:
         result = await sandbox.execute(python(fetch))
         assert "Network is unreachable" in result.stderr
-        (call,) = await sandbox.network_calls()
-        assert call.destination == "169.254.169.254:80"
+        if network == "blocked":
+            (call,) = await sandbox.network_calls()
+            assert call.destination == "169.254.169.254:80"
 
 
-async def test_services_on_the_machines_loopback_are_out_of_reach_when_blocked(
-    bubblewrap: Kit,
+@pytest.mark.parametrize("network", ["open", "blocked"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "127.8.9.10"])
+async def test_services_on_the_machines_loopback_are_out_of_reach(
+    bubblewrap: Kit, network: NetworkMode, address: str
 ) -> None:
-    """What stands for bus and database here; open sandboxes: see which network they have."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    """What stands for bus and database here."""
+    host = "::1" if address == "::1" else "127.0.0.1"
+    family = socket.AF_INET6 if host == "::1" else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as server:
         port = server.getsockname()[1]
-        program = f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 2)"
-        async with bubblewrap.open("blocked") as sandbox:
+        program = f"import socket\nsocket.create_connection(('{address}', {port}), 2)"
+        async with bubblewrap.open(network) as sandbox:
             assert "ConnectionRefusedError" in (await sandbox.execute(python(program))).stderr
 
 

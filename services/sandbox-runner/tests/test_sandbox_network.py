@@ -9,9 +9,9 @@ import pytest
 from assay_sandbox_runner.adapters.bubblewrap.network import (
     CallLedger,
     is_own_name,
-    parse_address,
     parse_question,
 )
+from assay_sandbox_runner.adapters.bubblewrap.notices import parse_address
 from assay_sandbox_runner.conformance import Kit, python
 from assay_sandbox_runner.ports import Sandbox
 

@@ -25,7 +25,7 @@ MACHINE = {
     for path in (str(Path(assay_sandbox_runner.__file__).parent), sys.base_prefix, sys.prefix)
     if not path.startswith("/usr")  # which a sandbox has too
 }
-NAMESPACES = {"user", "mnt", "pid", "ipc", "uts", "cgroup"}
+NAMESPACES = {"user", "mnt", "pid", "ipc", "uts", "cgroup", "net"}
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into process 1")
 
@@ -81,7 +81,7 @@ for name in NAMES:
 
 
 async def test_what_it_holds_cannot_be_had_from_inside(any_cell: Sandbox) -> None:
-    links = ["cwd", "root", "exe", *(f"ns/{name}" for name in (*NAMESPACES, "net"))]
+    links = ["cwd", "root", "exe", *(f"ns/{name}" for name in NAMESPACES)]
     folders, files = ["fd", "map_files"], ["environ", "mem", "maps", "auxv", "syscall", "fdinfo/0"]
     found = await any_cell.execute(python(f"NAMES = {links + folders + files}\n{LOOK}"))
     assert (found.output, found.exit_code) == ("", 0)
@@ -101,7 +101,7 @@ async def test_what_it_shows_says_nothing_of_the_machine(any_cell: Sandbox) -> N
 async def test_it_has_left_the_machine(bubblewrap: Kit, network: NetworkMode) -> None:
     async with bubblewrap.open(network) as sandbox:
         await sandbox.execute("true")
-        has_left(process_one(bubblewrap), NAMESPACES | ({"net"} if network == "blocked" else set()))
+        has_left(process_one(bubblewrap), NAMESPACES)
 
 
 def has_left(process: Path, namespaces: set[str]) -> None:

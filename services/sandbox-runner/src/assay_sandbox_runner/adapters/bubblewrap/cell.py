@@ -41,9 +41,9 @@ _OBSERVED: Final = (
     "runner first, both checked against the kernel's count of what had no route."
 )
 _NOT_OBSERVED: Final = "Not observed: only a blocked network is watched."
-_SHARED_NETWORK: Final = (
-    "Open: it shares this machine's network and reaches what the machine reaches, services on "
-    "its loopback included."
+_CARRIED: Final = (
+    "Open: it has a loopback and nothing else, from where the runner carries connections and "
+    "look-ups of names to the outside, but not to this machine."
 )
 
 
@@ -88,7 +88,7 @@ class BubblewrapSandbox:
         self._overfull = 0
         """How often there was more on disk than there may be."""
         self._network: NetworkMode = "open"
-        self._proof = _SHARED_NETWORK
+        self._proof = _CARRIED
 
     @property
     def id(self) -> str:
@@ -106,6 +106,22 @@ class BubblewrapSandbox:
         self._guard = asyncio.create_task(
             guard(self._folder.home, self._limits.home_bytes, self._end_all)
         )
+
+    async def prove_carrying(self) -> None:
+        """Prove that what goes out of an open network is carried.
+
+        Raises:
+            SandboxUnavailable: the machine does not allow it.
+        """
+        assert self._vessel.carrier is not None
+        nowhere = {"addresses": [("169.254.0.1", 9)], "names": (), "seconds": 1.0}
+        await self._ask("probe", nowhere)
+        if not self._vessel.carrier.carries:
+            raise SandboxUnavailable(
+                "the runner cannot carry connections out of an online sandbox: this machine does "
+                "not let it share a socket with the processes it started (Linux 5.6 does, with "
+                "kernel.yama.ptrace_scope at most 1)"
+            )
 
     async def _end_all(self) -> None:
         self._overfull += 1

@@ -106,7 +106,9 @@ def _resolver(network: NetworkMode) -> str:
         # One attempt: a lookup is asked once, so that it is counted once.
         return f"nameserver {NAME_SERVER}\noptions timeout:2 attempts:1\n"
     machine = Path("/etc/resolv.conf")
-    return machine.read_text() if machine.exists() else ""
+    lines = machine.read_text().splitlines() if machine.exists() else []
+    kept = [line for line in lines if line.split()[:1] in (["search"], ["options"])]
+    return "\n".join([f"nameserver {NAME_SERVER}", *kept, ""])
 
 
 def staged_folders(*, home: Path, own: Path, skills: Path) -> dict[str, str]:

@@ -6,10 +6,7 @@ counts, for the network namespace, what it had no route for.
 """
 
 import asyncio
-import fcntl
-import ipaddress
 import os
-import select
 import socket
 import struct
 from collections import Counter, deque
@@ -19,6 +16,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from assay_sandbox_runner.adapters.bubblewrap.notices import Notice, Notices, parse_address
 from assay_sandbox_runner.domain.calls import ObservedCall
 
 UNKNOWN: Final = "unknown"
@@ -182,20 +180,11 @@ class DestinationWatch:
     The call always goes on: it is the missing route that blocks it.
     """
 
-    _RECEIVE: Final = 0xC0502100
-    _SEND: Final = 0xC0182101
-    _STILL_THERE: Final = 0x40082102
-    _CONTINUE: Final = 1
-
     def __init__(self, listener: int, ledger: CallLedger) -> None:
-        self._listener = listener
         self._ledger = ledger
-        self._poll = select.poll()
-        self._poll.register(listener, select.POLLIN)
-        self._arm = os.uname().machine == "aarch64"
         self._resolving: deque[tuple[int, int | None]] = deque(maxlen=64)
         """Who lately turned to the name server: process, number of its command."""
-        asyncio.get_running_loop().add_reader(listener, self._hear)
+        self._notices = Notices(listener, self._hear)
 
     def asking(self, port: int) -> int | None:
         """The number of the command that asks the name server from a port.
@@ -209,32 +198,18 @@ class DestinationWatch:
                     return number
         return recent[0][1] if recent else None
 
-    def _hear(self) -> None:
-        if any(events & select.POLLHUP for _, events in self._poll.poll(0)):
-            asyncio.get_running_loop().remove_reader(self._listener)
-            return
-        notification = bytearray(80)
-        try:
-            fcntl.ioctl(self._listener, self._RECEIVE, notification)
-        except OSError:
-            return  # the caller died meanwhile
-        cookie, process = struct.unpack_from("<QI", notification)
-        (call,) = struct.unpack_from("<i", notification, 16)
-        arguments = struct.unpack_from("<6Q", notification, 32)
-        self._enter(cookie, process, call, arguments)
-        with suppress(OSError):
-            fcntl.ioctl(
-                self._listener, self._SEND, struct.pack("<QqiI", cookie, 0, 0, self._CONTINUE)
-            )
+    def _hear(self, notice: Notice) -> None:
+        self._enter(notice)
+        self._notices.go_on(notice)
 
-    def _enter(self, cookie: int, process: int, call: int, arguments: tuple[int, ...]) -> None:
+    def _enter(self, notice: Notice) -> None:
         try:
-            addresses = self._addresses(process, call, arguments)
-            number = _command_number(process)
-            # Only now is it certain that `process` was still the caller while we read.
-            fcntl.ioctl(self._listener, self._STILL_THERE, struct.pack("<Q", cookie))
+            addresses = notice.addresses()
+            number = _command_number(notice.process)
         except OSError:
             return  # the kernel still counts it if it comes to anything
+        if not self._notices.waits(notice):
+            return
         for address in addresses:
             place = parse_address(address)
             if place is None:
@@ -242,38 +217,15 @@ class DestinationWatch:
             host, port = place
             if host.is_loopback or host.is_unspecified:
                 if port == _DNS_PORT:
-                    self._resolving.append((process, number))
+                    self._resolving.append((notice.process, number))
                 continue
             text = f"[{host}]:{port}" if host.version == 6 else f"{host}:{port}"  # noqa: PLR2004
             self._ledger.address(text, number)
             # The kernel stops at the first message that it has no route for.
             break
 
-    def _addresses(self, process: int, call: int, arguments: tuple[int, ...]) -> list[bytes]:
-        connect, sendto, sendmsg, _ = (203, 206, 211, 269) if self._arm else (42, 44, 46, 307)
-        memory = os.open(f"/proc/{process}/mem", os.O_RDONLY)
-        try:
-            if call == connect:
-                places = [(arguments[1], arguments[2])]
-            elif call == sendto:
-                places = [(arguments[4], arguments[5])]
-            else:
-                count = 1 if call == sendmsg else min(arguments[2], 1024)
-                size = 56 if call == sendmsg else 64  # struct msghdr, struct mmsghdr
-                headers = os.pread(memory, size * count, arguments[1])
-                places = [
-                    struct.unpack_from("<QI", headers, start)
-                    for start in range(0, len(headers) - size + 1, size)
-                ]
-            return [
-                os.pread(memory, min(length, 28), pointer) for pointer, length in places if pointer
-            ]
-        finally:
-            os.close(memory)
-
     def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._listener)
-        os.close(self._listener)
+        self._notices.close()
 
 
 def _has_datagram_port(process: int, port: int) -> bool:
@@ -287,21 +239,6 @@ def _has_datagram_port(process: int, port: int) -> bool:
                     if name in (os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)):  # noqa: PTH115, PTH208
                         return True
     return False
-
-
-def parse_address(
-    raw: bytes,
-) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int] | None:
-    """Host and port of a `sockaddr`; none where it is not an internet address."""
-    if len(raw) < 8:  # noqa: PLR2004
-        return None
-    family, port = struct.unpack_from("<H", raw)[0], struct.unpack_from(">H", raw, 2)[0]
-    if family == socket.AF_INET:
-        return ipaddress.IPv4Address(raw[4:8]), port
-    if family == socket.AF_INET6 and len(raw) >= 24:  # noqa: PLR2004
-        host = ipaddress.IPv6Address(raw[8:24])
-        return host.ipv4_mapped or host, port
-    return None
 
 
 def _command_number(process: int) -> int | None:

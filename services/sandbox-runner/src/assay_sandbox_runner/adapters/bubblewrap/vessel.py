@@ -9,6 +9,7 @@ from typing import Final
 
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.bubblewrap import layout
+from assay_sandbox_runner.adapters.bubblewrap.carrier import Carrier, Outside
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup
 from assay_sandbox_runner.adapters.bubblewrap.control import Control, Ready
 from assay_sandbox_runner.adapters.bubblewrap.launchpad import Launched, Launchpad
@@ -30,7 +31,13 @@ class Vessel:
     """Has process 1 of a sandbox started, and ends it with all that runs in it."""
 
     def __init__(
-        self, folder: SandboxFolder, limits: Limits, *, own: OwnFiles, launchpad: Launchpad
+        self,
+        folder: SandboxFolder,
+        limits: Limits,
+        *,
+        own: OwnFiles,
+        launchpad: Launchpad,
+        outside: Outside,
     ) -> None:
         self._folder = folder
         self._own = own
@@ -39,7 +46,11 @@ class Vessel:
         self._child: Launched | None = None
         self._first: int | None = None
         self.group: MemoryGroup | None = None
+        self._outside = outside
+        self.carrier: Carrier | None = None
+        """Of an open network."""
         self.watch: NetworkWatch | None = None
+        """Over a blocked network."""
         self.control = Control()
 
     async def start(self, skills: Path, network: NetworkMode) -> None:
@@ -57,6 +68,8 @@ class Vessel:
             ready = await self._launched(skills, network)
         if network == "blocked":
             self.watch = NetworkWatch(ready.observed)
+        else:
+            self.carrier = Carrier(ready.observed, self._outside)
         self._first = os.pidfd_open(ready.process)
         assert self._child is not None
         self._folder.record([self._child.pid, ready.process], self.group)
@@ -105,6 +118,8 @@ class Vessel:
         self.control.lose("the sandbox is closed")
         if self.watch is not None:
             self.watch.close()
+        elif self.carrier is not None:
+            self.carrier.close()
         elif self.control.ready.done() and not self.control.ready.exception():
             for descriptor in self.control.ready.result().observed:
                 os.close(descriptor)

@@ -103,6 +103,20 @@ def _name_server() -> int:
     return server.detach()
 
 
+def _gates() -> list[int]:
+    """Where connections that the runner carries out arrive, for each kind of address there is."""
+    gates = []
+    for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        try:
+            gate = socket.socket(family, socket.SOCK_STREAM)
+            gate.bind((host, 0))
+            gate.listen(128)
+        except OSError:  # the machine does without IPv6
+            continue
+        gates.append(gate.detach())
+    return gates
+
+
 def _counters() -> list[int]:
     paths = ("/proc/self/net/snmp", "/proc/self/net/snmp6")
     return [os.open(path, os.O_RDONLY) for path in paths if os.path.exists(path)]  # noqa: PTH110
@@ -140,17 +154,15 @@ def live(spec: Spec, control: socket.socket, *, parent_ended: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.no_more_user_namespaces_than_one()
     housing = _Housing(spec["bwrap"], spec["arguments"])
-    observed: list[int] = []
-    if spec["blocked"]:
-        _raise_loopback()
-        observed += [_name_server(), *_counters()]
+    _raise_loopback()
+    observed = [_name_server(), *(_counters() if spec["blocked"] else _gates())]
     _import_nothing_more()
     housing.enter()
     kernel.unshare_user(0, inside=USER)
     kernel.give_up_capabilities()
     processes.hide()
     deliver = deliverer(control, b'{"op": "ready"}', observed)
-    listener = install_filter(notify=spec["blocked"])
+    listener = install_filter(notify=True)
     if listener is not None:
         observed.insert(0, listener)
     deliver()

@@ -4,8 +4,8 @@ A program of its own, with the standard library alone, because namespaces, user 
 call filters belong to a process. It is started once and forks for each sandbox. For a sandbox, in
 order: join the control groups; move into a mount namespace in which the sandbox's folders lie
 under `STAGE`, where an unprivileged user finds them and no path of the machine shows; give up
-root; make a user namespace, and with it a process namespace and, for a blocked network, a network
-namespace; fork what becomes process 1 (`first.py`); wait for its end.
+root; make a user namespace, and with it a process namespace and a network namespace; fork what
+becomes process 1 (`first.py`); wait for its end.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _stage(folders: dict[str, str]) -> None:
 
 def _launch(spec: first.Spec, control: int, starter: int) -> NoReturn:
     """Make the namespaces that `bwrap` is not asked for, have process 1 in them, wait for it."""
-    processes = kernel.NEW_PID | (kernel.NEW_NET if spec["blocked"] else 0)
+    processes = kernel.NEW_PID | kernel.NEW_NET
     if os.geteuid() == 0:
         kernel.unshare(kernel.NEW_MOUNTS, "run as an ordinary user, or give root CAP_SYS_ADMIN")
         _stage(spec["stage"])
