@@ -12,15 +12,16 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.bubblewrap import layout
+from assay_sandbox_runner.adapters.bubblewrap import network as network_of_blocked
 from assay_sandbox_runner.conformance import LIMITS, Kit, python
-from assay_sandbox_runner.ports import ExecResult, Sandbox
+from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox
 
 SECRET = "hunter2-of-the-machine"
 NETWORKS: tuple[NetworkMode, ...] = ("open", "blocked")
@@ -274,3 +275,107 @@ async def test_what_is_in_the_home_can_be_removed_after_it_was_too_much(bubblewr
         assert (await sandbox.execute("sleep 1.2; echo well")).stdout == "well\n"
         assert time.monotonic() - began < 10
         assert layout.HOME == "/home/agent"
+
+
+SWAP = """
+import ctypes, os
+libc, home = ctypes.CDLL(None), os.path.expanduser("~")
+watch = libc.inotify_init1(0)
+libc.inotify_add_watch(watch, (home + "/a/first").encode(), 0x20)
+os.read(watch, 4096)
+libc.renameat2(-100, (home + "/a").encode(), -100, (home + "/link").encode(), 2)
+"""
+CHMOD = """#!/bin/sh
+/bin/chmod "$@"
+setsid python3 ~/swap.py >/dev/null 2>&1 </dev/null &
+sleep 0.5
+"""
+
+
+async def test_no_file_of_the_machine_comes_along_in_a_snapshot(
+    bubblewrap: Kit, tmp_path: Path
+) -> None:
+    """Whatever still ran while the machine copies could swap a folder for a link to elsewhere."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "token").write_text(SECRET)
+    for path in (outside, *outside.parents):
+        if path.is_relative_to(tmp_path.parents[2]):
+            path.chmod(0o755)
+    roomy = replace(LIMITS, home_bytes=300 * 1024**2, file_bytes=200 * 1024**2)
+    async with bubblewrap.open("open", limits=roomy) as sandbox:
+        await sandbox.upload(
+            [
+                (f"{layout.HOME}/swap.py", SWAP.encode()),
+                (f"{layout.HOME}/.local/bin/chmod", CHMOD.encode()),
+            ]
+        )
+        laid = await sandbox.execute(
+            f"ln -s {outside} ~/link && /bin/chmod +x ~/.local/bin/chmod && mkdir ~/a"
+            " && head -c 100000000 /dev/urandom > ~/a/first && printf mine > ~/a/token"
+        )
+        assert laid.exit_code == 0, laid.output
+        await sandbox.snapshot("candidate")
+    async with bubblewrap.open("open", base="candidate") as sandbox:
+        assert (await sandbox.execute("cat ~/a/token")).stdout == "mine"
+
+
+async def test_what_a_process_shows_as_its_environment_is_not_read_without_end(
+    bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network_of_blocked, "_ENVIRONMENT_BYTES", 64)
+    fetch = "import urllib.request\nurllib.request.urlopen('http://192.0.2.1/')"
+    async with bubblewrap.open("blocked") as sandbox:
+        await sandbox.execute(f"FIRST={'x' * 100_000} " + python(fetch))
+        (call,) = await sandbox.network_calls()
+    assert call.destination == "192.0.2.1:80"
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+async def test_a_pointer_to_nowhere_is_the_callers_own_fault(
+    bubblewrap: Kit, network: NetworkMode
+) -> None:
+    program = (
+        "import ctypes, socket\nlibc = ctypes.CDLL(None, use_errno=True)\nsock = socket.socket()\n"
+        "libc.connect(sock.fileno(), ctypes.c_void_p(2**64 - 4096), 16)\n"
+        "print(ctypes.get_errno())"
+    )
+    async with bubblewrap.open(network) as sandbox:
+        assert (await sandbox.execute(python(program))).stdout == "14\n"
+
+
+async def test_nobody_sets_the_limits_of_process_1(bubblewrap: Kit) -> None:
+    program = (
+        "import resource\ntry: resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))\n"
+        "except PermissionError: print('refused')\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 3)"
+    )
+    async with bubblewrap.open("open") as sandbox:
+        assert (await sandbox.execute(python(program))).stdout == "refused\nTrue\n"
+        assert (await sandbox.execute("echo alive")).stdout == "alive\n"
+
+
+async def test_what_proc_tells_of_process_1_cannot_be_downloaded(bubblewrap: Kit) -> None:
+    paths = ["/proc/self/maps", "/proc/self/environ"]
+    async with bubblewrap.open("open") as sandbox:
+        await sandbox.execute("ln -s /proc/self/maps /workspace/maps")
+        found = await sandbox.download([*paths, "/workspace/maps"])
+    assert [isinstance(each, FileError) for each in found] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        "mkdir -p {site}/x.dist-info && mkfifo {site}/x.dist-info/METADATA",
+        "mkdir -p ~/node_modules/x && mkfifo ~/node_modules/x/package.json",
+        "mkdir -p ~/node_modules && ln -s . ~/node_modules/@a && ln -s . ~/node_modules/@b",
+    ],
+    ids=["a pipe for pip", "a pipe for npm", "links in a circle"],
+)
+async def test_packages_are_listed_whatever_lies_there(bubblewrap: Kit, trap: str) -> None:
+    site = "$(python3 -c 'import site; print(site.getusersitepackages())')"
+    async with bubblewrap.open("open") as sandbox:
+        laid = await sandbox.execute(trap.format(site=site))
+        assert laid.exit_code == 0, laid.output
+        async with asyncio.timeout(30):
+            await sandbox.packages()

@@ -211,9 +211,10 @@ class BubblewrapSandbox:
         return self._vessel.watch.calls() if self._vessel.watch is not None else []
 
     async def snapshot(self, name: str) -> None:
-        await self._quiesce()
         # What its owner cannot read cannot be copied where the runner is an ordinary user.
-        await self.execute(f"chmod -R u+rwX {layout.HOME}")
+        await self.execute(f"/bin/chmod -R u+rwX {layout.HOME}")
+        # Nothing may run while the machine copies: it could lead the copying out of the home.
+        await self._quiesce()
         await self._snapshots.keep(self._folder.home, name)
 
     def proof(self) -> SandboxProof:

@@ -15,7 +15,7 @@ from typing import Final
 import assay_sandbox_runner
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup, make_memory_group
 from assay_sandbox_runner.adapters.inside import first, launcher
-from assay_sandbox_runner.adapters.process import readable
+from assay_sandbox_runner.adapters.process import readable, uninterrupted
 from assay_sandbox_runner.ports import SandboxUnavailable
 
 _ANSWER_S: Final = 20.0
@@ -84,11 +84,7 @@ class Launchpad:
             try:
                 return await asyncio.shield(answer)
             except asyncio.CancelledError:
-                with suppress(SandboxUnavailable):
-                    launched = await answer
-                    launched.kill()
-                    await launched.wait()
-                    launched.close()
+                await uninterrupted(_put_down(answer))
                 raise
 
     async def _ask(self, request: bytes, descriptors: list[int]) -> Launched:
@@ -138,6 +134,14 @@ class Launchpad:
             with suppress(OSError):
                 self._next_group.remove()
             self._next_group = None
+
+
+async def _put_down(launching: asyncio.Future[Launched]) -> None:
+    with suppress(SandboxUnavailable):
+        launched = await launching
+        launched.kill()
+        await launched.wait()
+        launched.close()
 
 
 def _new_group() -> MemoryGroup | None:

@@ -23,6 +23,7 @@ UNKNOWN: Final = "unknown"
 _LISTED: Final = 1000
 """Calls beyond this many are not listed."""
 _COMMAND_LENGTH: Final = 200
+_ENVIRONMENT_BYTES: Final = 256 * 1024
 _DNS_PORT: Final = 53
 _VERSION_6: Final = "Ip6OutNoRoutes"
 
@@ -211,7 +212,7 @@ class DestinationWatch:
         if not self._notices.waits(notice):
             return
         for address in addresses:
-            place = parse_address(address)
+            place = parse_address(address, notice.call)
             if place is None:
                 continue
             host, port = place
@@ -243,8 +244,9 @@ def _has_datagram_port(process: int, port: int) -> bool:
 
 def _command_number(process: int) -> int | None:
     """The command that a process belongs to, by the variable it was started with."""
-    with open(f"/proc/{process}/environ", "rb") as environment:  # noqa: PTH123
-        for variable in environment.read().split(b"\0"):
+    # A process can make its environment appear to be all of its memory.
+    with open(f"/proc/{process}/environ", "rb", buffering=0) as environment:  # noqa: PTH123
+        for variable in environment.read(_ENVIRONMENT_BYTES).split(b"\0"):
             name, _, value = variable.partition(b"=")
             if name == b"SANDBOX_COMMAND" and value.isdigit():
                 return int(value)

@@ -1,6 +1,7 @@
 """System calls of a sandbox that wait for the runner: hearing of them and answering them."""
 
 import asyncio
+import errno
 import fcntl
 import ipaddress
 import os
@@ -34,6 +35,12 @@ class Notice(NamedTuple):
 
     def addresses(self) -> list[bytes]:
         """Where it is to go, as the caller's memory says now. Raises OSError."""
+        try:
+            return self._addresses()
+        except OverflowError as error:  # a pointer to where no memory can be
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT)) from error
+
+    def _addresses(self) -> list[bytes]:
         memory = os.open(f"/proc/{self.process}/mem", os.O_RDONLY)
         try:
             if self.call == CONNECT:
@@ -106,12 +113,13 @@ class Notices:
         self._hear(Notice(cookie, process, call, arguments))
 
 
-def parse_address(raw: bytes) -> tuple[Host, int] | None:
+def parse_address(raw: bytes, call: int = CONNECT) -> tuple[Host, int] | None:
     """Host and port of a `sockaddr`; none where it is not an internet address."""
     if len(raw) < 8:  # noqa: PLR2004
         return None
     family, port = struct.unpack_from("<H", raw)[0], struct.unpack_from(">H", raw, 2)[0]
-    if family == socket.AF_INET:
+    # To send to an address of no family is to send to one of version 4.
+    if family == socket.AF_INET or (family == socket.AF_UNSPEC and call != CONNECT):
         return ipaddress.IPv4Address(raw[4:8]), port
     if family == socket.AF_INET6 and len(raw) >= 24:  # noqa: PLR2004
         host = ipaddress.IPv6Address(raw[8:24])

@@ -114,7 +114,8 @@ async def patiently(
         SandboxUnavailable: it was refused, or patience ran out.
         DaytonaNotFoundError: there is no such thing.
     """
-    backoff = Backoff(pace, pace.request_patience)
+    # What takes long by itself is asked for again after that, too.
+    backoff = Backoff(pace, pace.request_patience + (seconds or 0))
     while True:
         try:
             async with asyncio.timeout(seconds or pace.request_timeout):

@@ -154,7 +154,9 @@ class DaytonaSandbox:
 
     def _kill(self, number: int) -> None:
         async def kill() -> None:
-            await self._questions.ask("kill", {"number": number})
+            answer = await self._questions.ask("kill", {"number": number})
+            if not answer["begun"]:
+                self._asked.pop(number, None)
 
         task = asyncio.create_task(kill())
         self._cancelling.add(task)
@@ -247,7 +249,9 @@ class DaytonaSandbox:
         Raises:
             SandboxUnavailable: some may be missing.
         """
-        answer = await self._questions.ask("calls", {}, seconds=_INSIDE_S)
+        if self._cancelling:
+            await asyncio.wait(self._cancelling)
+        answer = await self._questions.ask("calls", {"watch": self._watch}, seconds=_INSIDE_S)
         parse = parse_log if self._watch == "seccomp" else parse_trace
         written: Mapping[int, str] = dict(answer["calls"])
         missing = self._asked.keys() - written.keys()
@@ -272,7 +276,7 @@ class DaytonaSandbox:
 
     def proof(self) -> SandboxProof:
         skills = (
-            "Skills belong to root and commands cannot become it."
+            "Skills belong to root, which commands do not run as."
             if self._place.is_root
             else "Skills are kept from change by their rights alone: the snapshot gives us no root."
         )

@@ -28,6 +28,7 @@ _RUNS = "/opt/assay/runs"
 _POLL_S = 0.02
 _LATE_S = 30.0
 _TRANSFER_S = 60.0
+_LOG_BYTES = 64 * 1024**2
 
 
 def _once(name: str, seconds: float, work: Callable[[str], None]) -> dict[str, Any]:
@@ -81,9 +82,9 @@ def _kill(request: dict[str, Any]) -> dict[str, Any]:
         os.mkdir(folder, 0o700)  # noqa: PTH102
     except FileExistsError:
         keeping.cancel(folder)
-    else:
-        keeping.write_result(folder, json.dumps({"failed": "it was cancelled before it began"}))
-    return {}
+        return {"begun": True}
+    keeping.write_result(folder, json.dumps({"failed": "it was cancelled before it began"}))
+    return {"begun": False}
 
 
 def _put(request: dict[str, Any]) -> dict[str, Any]:
@@ -137,16 +138,18 @@ def _drop(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _calls(_: dict[str, Any]) -> dict[str, Any]:
-    """What every command tried to reach: its number, and what was written down."""
+def _calls(request: dict[str, Any]) -> dict[str, Any]:
+    """What every command tried to reach: its number, and what was written down.
+
+    Commands can write where `strace` does, so that is read only where nothing better was to be had.
+    """
     seen = []
     for name in sorted(filter(str.isdigit, os.listdir(_RUNS)), key=int):  # noqa: PTH208
-        for path in (_RUNS + "/" + name + "/calls", keeping.TRACE + name):
-            try:
-                with open(path) as log:  # noqa: PTH123
-                    seen.append((int(name), log.read()))
-            except FileNotFoundError:
-                continue
+        own = _RUNS + "/" + name + "/calls"
+        path = keeping.TRACE + name if request["watch"] == "strace" else own
+        problem, log = files.get(path, _LOG_BYTES)
+        if not problem:
+            seen.append((int(name), log.decode(errors="replace")))
     return {"calls": seen}
 
 

@@ -44,6 +44,7 @@ def filter_code(*, notify: bool, questions: bool) -> bytes:
     io_uring = (425, 426, 427)
     # bpf, perf_event_open, keyctl, add_key, request_key, userfaultfd
     kernel_doors = (280, 241, 219, 217, 218, 282) if arm else (321, 298, 250, 248, 249, 323)
+    limits_call = 261 if arm else 302
     socket_call = 198 if arm else 41
     connect, sendto, sendmsg, sendmmsg = (203, 206, 211, 269) if arm else (42, 44, 46, 307)
     x32 = 0x40000000
@@ -69,6 +70,16 @@ def filter_code(*, notify: bool, questions: bool) -> bytes:
     for number in (*io_uring, *kernel_doors):
         add(equal, number, 0, 1)
         add(give, no_such_call)
+
+    # Nobody sets limits for anybody else, process 1 above all.
+    for instruction in (
+        (equal, limits_call, 0, 4),
+        (load, first_argument_at),
+        (equal, 0, 1, 0),
+        (give, refuse | errno.EPERM),
+        (give, allow),
+    ):
+        add(*instruction)
 
     families = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
     add(equal, socket_call, 0, len(families) + 3)

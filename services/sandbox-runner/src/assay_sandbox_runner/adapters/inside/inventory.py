@@ -12,6 +12,7 @@ import json
 import os
 import re
 import site
+import stat
 import sys
 from collections.abc import Iterator
 
@@ -31,8 +32,7 @@ def _python() -> Iterator[Entry]:
     for folder in (site.getusersitepackages(), *site.getsitepackages()):
         for path in _metadata_files(folder):
             try:
-                with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-                    head = file.read(_METADATA_BYTES).split("\n\n", 1)[0]
+                head = _read(path).split("\n\n", 1)[0]
             except OSError:
                 continue
             fields = [line.split(": ", 1) for line in head.splitlines() if ": " in line]
@@ -46,6 +46,14 @@ def _python() -> Iterator[Entry]:
             seen.add(key)
             needs = [field[1].strip() for field in fields if field[0].lower() == "requires-dist"]
             yield "pip", name, version, _bounded(needs)
+
+
+def _read(path: str) -> str:
+    """The beginning of a plain file; a pipe that nobody writes to must not keep us waiting."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(path + " is no file")
+        return file.read(_METADATA_BYTES).decode("utf-8", errors="replace")
 
 
 def _metadata_files(folder: str) -> Iterator[str]:
@@ -69,9 +77,11 @@ def _node_folders(root: str) -> Iterator[str]:
         return
     for entry in entries:
         path = root + "/" + entry
+        if os.path.islink(path):  # noqa: PTH114
+            continue
         if entry.startswith("@"):
             yield from _node_folders(path)
-        elif not os.path.islink(path):  # noqa: PTH114
+        else:
             yield path
             yield from _node_folders(path + "/node_modules")
 
@@ -89,8 +99,7 @@ def _node() -> Iterator[Entry]:
         if left < 0:
             return
         try:
-            with open(folder + "/package.json", encoding="utf-8") as file:  # noqa: PTH123
-                package = json.load(file)
+            package = json.loads(_read(folder + "/package.json"))
             needs = [
                 str(name) + "@" + str(wanted)
                 for kind in ("dependencies", "optionalDependencies", "peerDependencies")

@@ -201,6 +201,8 @@ class _Keeper:
                 self._listener = Listener(descriptors[0], log)
             elif said:
                 os.write(log, json.dumps({"lost": said.decode()}).encode() + b"\n")
+            else:  # it ended before any program was started
+                os.write(log, b'{"method": "seccomp"}\n')
         near.close()
 
     def _become_command(self, control: socket.socket) -> NoReturn:

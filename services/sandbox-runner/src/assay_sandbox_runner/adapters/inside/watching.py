@@ -11,6 +11,7 @@ memory, writes it down and lets the call go on. What it writes, a line of JSON f
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import ipaddress
 import json
@@ -28,7 +29,9 @@ _SEND = 0xC0182101
 _STILL_THERE = 0x40082102
 _CONTINUE = 1
 _PAYLOAD = 512
-_MESSAGES = 16
+_MESSAGES = 1024
+_DAEMON_PORTS = (2280, 22220, 22222)
+"""Where Daytona's own daemon listens in every sandbox, and does what it is asked by anybody."""
 
 
 def parse_question(packet: bytes) -> tuple[str, int, int] | None:
@@ -46,13 +49,14 @@ def parse_question(packet: bytes) -> tuple[str, int, int] | None:
     return ".".join(labels).lower(), kind, struct.unpack_from(">H", packet)[0]
 
 
-def parse_address(raw: bytes) -> tuple[str, int, bool] | None:
+def parse_address(raw: bytes, *, connecting: bool = True) -> tuple[str, int, bool] | None:
     """Host, port and whether it is this sandbox's own, of a `sockaddr` of the internet."""
     if len(raw) < 8:  # noqa: PLR2004
         return None
     family, port = struct.unpack_from("<H", raw)[0], struct.unpack_from(">H", raw, 2)[0]
     host: ipaddress.IPv4Address | ipaddress.IPv6Address
-    if family == socket.AF_INET:
+    # To send to an address of no family is to send to one of version 4.
+    if family == socket.AF_INET or (family == socket.AF_UNSPEC and not connecting):
         host = ipaddress.IPv4Address(raw[4:8])
     elif family == socket.AF_INET6 and len(raw) >= 24:  # noqa: PLR2004
         six = ipaddress.IPv6Address(raw[8:24])
@@ -93,15 +97,19 @@ class Listener:
         arguments = struct.unpack_from("<6Q", notification, 32)
         try:
             messages = self._messages(process, call, arguments)
+        except OverflowError:  # a pointer to where no memory can be: the call fails by itself
+            messages = []
         except OSError as error:
             if self._is_waiting(cookie):
                 self._write({"lost": str(error)})
-        else:
-            if self._is_waiting(cookie):
-                for message in messages:
-                    self._enter(process, arguments[0] & 0xFFFFFFFF, call, message)
+            messages = []
+        if self._is_waiting(cookie):
+            for message in messages:
+                self._enter(process, arguments[0] & 0xFFFFFFFF, call, message)
+        refused = call == self._connect and any(map(_asks_the_daemon, messages))
+        answer = (-errno.ECONNREFUSED, 0) if refused else (0, _CONTINUE)
         try:
-            fcntl.ioctl(self.descriptor, _SEND, struct.pack("<QqiI", cookie, 0, 0, _CONTINUE))
+            fcntl.ioctl(self.descriptor, _SEND, struct.pack("<QqiI", cookie, 0, *answer))
         except OSError:
             return
 
@@ -115,7 +123,7 @@ class Listener:
 
     def _enter(self, process: int, descriptor: int, call: int, message: Message) -> None:
         event: dict[str, object] = {"t": time.time(), "pid": process, "fd": descriptor}
-        place = parse_address(message.address)
+        place = parse_address(message.address, connecting=call == self._connect)
         question = None
         if call != self._connect and (place is None or place[1] == DNS_PORT):
             question = parse_question(message.payload)
@@ -149,6 +157,11 @@ class Listener:
             ]
         finally:
             os.close(memory)
+
+
+def _asks_the_daemon(message: Message) -> bool:
+    place = parse_address(message.address)
+    return place is not None and place[2] and place[1] in _DAEMON_PORTS
 
 
 def _read(memory: int, pointer: int, length: int) -> bytes:
