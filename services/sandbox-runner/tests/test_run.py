@@ -14,7 +14,7 @@ from assay_agentkit.rehearsal import Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.runs import ModelUse, RunFinished, RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
-from assay_contracts.validations import CleanupRequested, KeepRequested
+from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import SkillNotDisclosed
 from assay_sandbox_runner.adapters.fake import FakeProvider
@@ -328,7 +328,9 @@ async def test_a_snapshot_is_kept_or_said_to_be_missing(
         )
     )
 
+    assert isinstance(answer, KeepFinished)
     assert (answer.failure is None) == kept
+    assert answer.gone != kept
 
 
 async def test_checks_tell_whether_they_passed_before_the_work(runner: Runner) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from assay_contracts.runs import NetworkMode, Package
 from assay_sandbox_runner.conformance import LIMITS, Kit
-from assay_sandbox_runner.ports import FileError, Limits, SandboxUnavailable
+from assay_sandbox_runner.ports import FileError, Limits, SandboxUnavailable, SnapshotMissing
 
 
 async def test_a_command_gives_its_output_and_exit_code(kit: Kit) -> None:
@@ -281,7 +281,7 @@ async def test_only_a_snapshot_that_exists_can_be_kept(kit: Kit) -> None:
         await sandbox.snapshot("candidate")
     await kit.provider.keep_snapshot("candidate")
     await kit.provider.delete_snapshot("candidate")
-    with pytest.raises(SandboxUnavailable, match="candidate"):
+    with pytest.raises(SnapshotMissing, match="candidate"):
         await kit.provider.keep_snapshot("candidate")
 
 

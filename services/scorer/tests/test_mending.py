@@ -202,6 +202,16 @@ def test_a_skill_that_puts_its_own_version_back_is_not_mended() -> None:
     assert f"the tasks of '{OWN}' leave unitlib at 2.0 again" in str(done.reason)
 
 
+@pytest.mark.parametrize("other", ["0.9", "2.0"])
+def test_a_package_may_be_there_several_times_if_the_wanted_version_is(other: str) -> None:
+    story = Story().to_retests()
+    there = tuple(unitlib(version) for version in sorted({"1.0", other}))
+    run = well_done(story.about(OWN)).model_copy(update={"packages_after": there})
+    assert isinstance(run, Fact)
+    story.take(run)
+    assert story.to_the_end().verdict == "passed"
+
+
 def test_a_skill_that_then_calls_home_more_is_not_mended() -> None:
     story = Story().to_retests()
     story.answer(story.about(OWN), calls=2)

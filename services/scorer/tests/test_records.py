@@ -24,10 +24,12 @@ from assay_contracts.rpc import (
     RegisterReply,
     RegisterSkill,
 )
+from assay_contracts.runs import RunFinished
 from assay_contracts.validations import ValidationProgressed
 from assay_scorer.adapters.migrate import alembic_config
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.tables import Base
+from assay_scorer.domain.conductor import Cancelled
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_scorer.testing import (
     Shelf,
@@ -305,6 +307,38 @@ async def test_status_tells_the_task_under_way(register: Uploading, conduct: Con
     )
     status = await Answer(records=conduct.records).status(GetStatus(skill_id=reply.skill_id))
     assert (status.detail, status.tasks_done, status.tasks_total) == ("task 2 of 3", 1, 3)
+
+
+async def test_what_a_program_says_with_zero_bytes_is_stored(
+    register: Uploading, conduct: Conduct
+) -> None:
+    reply = await register(an_upload())
+    take = TakeResult(conduct=conduct)
+    await take(well_done(await newest_work(conduct, started(reply))))
+    said = "PK\0 \\u0000 \\\0 \\\\u0000"
+    run = well_done(await newest_work(conduct, started(reply)))
+    assert isinstance(run, RunFinished)
+    outcomes = tuple(each.model_copy(update={"answer": said}) for each in run.outcomes)
+    await take(run.model_copy(update={"outcomes": outcomes}))
+    async with conduct.records.transaction() as transaction:
+        stored = await transaction.locked(started(reply))
+    assert stored is not None
+    assert stored.online is not None
+    assert {each.answer for each in stored.online.outcomes} == {said.replace("\0", "\ufffd")}
+
+
+async def test_progress_and_reasons_with_zero_bytes_are_stored(
+    register: Uploading, conduct: Conduct
+) -> None:
+    reply = await register(an_upload())
+    await conduct.records.note_progress(started(reply), "a\0b", 0, 3)
+    status = await conduct.records.status(reply.skill_id)
+    assert status is not None
+    assert status.detail == "a\ufffdb"
+    await conduct(started(reply), Cancelled(why="c\0d"))
+    status = await conduct.records.status(reply.skill_id)
+    assert status is not None
+    assert str(status.reason).startswith("c\ufffdd")
 
 
 async def test_skills_are_listed_newest_first_filtered_and_searched(

@@ -87,6 +87,40 @@ def test_ranges_of_npm_that_are_no_versions_allow_any(tag: str) -> None:
     assert (requirement.key, requirement.constraint) == (("npm", "thing"), "")
 
 
+HUGE = "1" * 5000
+"""More digits than Python turns into a number."""
+
+
+@pytest.mark.parametrize(
+    ("ecosystem", "constraint", "version"),
+    [
+        ("pip", ">=1", HUGE),
+        ("pip", f"=={HUGE}", "1.0"),
+        ("npm", "^1.0.0", f"{HUGE}.0.0"),
+        ("npm", f"^{HUGE}", "1.0.0"),
+    ],
+)
+def test_numbers_beyond_all_measure_cannot_be_compared(
+    ecosystem: Ecosystem, constraint: str, version: str
+) -> None:
+    assert allows(ecosystem, constraint, version)
+    assert rank(ecosystem, HUGE) < rank(ecosystem, "0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (f"https://host.example/tool-{'1' * 900}-py3-none-any.whl", "tool"),
+        (f"https://host.example/tool-{HUGE}-py3-none-any.whl", None),
+        ("tool; " + "(" * 900, "tool"),
+        ("tool; " + "(" * 3000 + "extra == 'a'" + ")" * 3000, None),
+    ],
+)
+def test_requirements_beyond_all_measure_are_borne(written: str, name: str | None) -> None:
+    requirement = parsed("pip", written)
+    assert (requirement.key[1] if requirement else None) == name
+
+
 def test_versions_are_put_in_order() -> None:
     assert sorted(["1.10", "junk", "1.9", "2.0rc1"], key=lambda v: rank("pip", v)) == [
         "junk",

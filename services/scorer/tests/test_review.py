@@ -3,15 +3,18 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
 from alembic import command
-from sqlalchemy import Connection, text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Connection, CursorResult, Executable, text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from assay_contracts.base import Failure
+from assay_contracts.base import Failure, FailureCategory
 from assay_contracts.review import (
     ApproveReply,
     ApproveSkill,
@@ -30,6 +33,7 @@ from assay_contracts.rpc import (
     ListValidations,
     ProblemError,
     RegisterReply,
+    SkillStatusView,
 )
 from assay_contracts.runtime import (
     ListVersions,
@@ -38,8 +42,10 @@ from assay_contracts.runtime import (
     RuntimeRolledBack,
 )
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
+from assay_scorer.adapters.environments import Environments
 from assay_scorer.adapters.migrate import alembic_config
 from assay_scorer.adapters.records import PostgresRecords, open_engine
+from assay_scorer.adapters.review_transaction import ReviewTransaction
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.recompute import recompute
@@ -51,6 +57,7 @@ from assay_scorer.testing import (
     Silent,
     a_validation,
     an_upload,
+    gone_wrong,
     open_work_of,
     run_to_the_end,
     said,
@@ -184,6 +191,33 @@ async def test_what_is_approved_is_there_for_the_next_validation(
     assert approved.grades == {"t1": 5, "t2": 5, "t3": 5}
 
 
+class Interrupted:
+    """A connection on which something happens elsewhere after the first statement."""
+
+    def __init__(self, connection: AsyncConnection, meanwhile: Awaitable[object]) -> None:
+        self._connection = connection
+        self._meanwhile: Awaitable[object] | None = meanwhile
+
+    async def execute(self, statement: Executable) -> CursorResult[Any]:
+        result = await self._connection.execute(statement)
+        if self._meanwhile is not None:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            await meanwhile
+        return result
+
+
+async def test_a_version_and_the_skills_in_it_are_of_one_moment(
+    engine: AsyncEngine, review: Review, validated: Validated
+) -> None:
+    await review.approve(approve(await validated("alpha")))
+    beta = await validated("beta")
+    async with engine.begin() as connection:
+        interrupted = Interrupted(connection, review.approve(approve(beta)))
+        transaction = ReviewTransaction(cast("AsyncConnection", interrupted), Environments())
+        environments = [await transaction.environment() for _ in range(2)]
+    assert [(each.runtime_version, len(each.approved)) for each in environments] == [(1, 1), (2, 2)]
+
+
 async def test_a_broken_approved_skill_is_named_when_approval_is_refused(
     review: Review, conduct: Conduct, validated: Validated
 ) -> None:
@@ -297,6 +331,57 @@ async def test_a_validation_can_be_cancelled_queued_or_under_way(
     assert await code_of(review.cancel(unknown)) == "SKILL_NOT_FOUND"
 
 
+@dataclass
+class OftenRevalidated(PostgresRecords):
+    """Records in which a skill is validated again right after somebody looked at its status."""
+
+    engine: AsyncEngine
+    again: Callable[[], Awaitable[object]]
+    times: int
+
+    def __post_init__(self) -> None:
+        super().__init__(self.engine)
+
+    async def status(self, skill_id: UUID) -> SkillStatusView | None:
+        status = await super().status(skill_id)
+        if self.times > 0:
+            self.times -= 1
+            await self.again()
+        return status
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, True), (100, False)])
+async def test_what_is_told_to_be_cancelled_is(
+    *,
+    engine: AsyncEngine,
+    review: Review,
+    conduct: Conduct,
+    validated: Validated,
+    times: int,
+    told: bool,
+) -> None:
+    skill = await validated("alpha")
+
+    async def again() -> None:
+        with suppress(ProblemError):
+            await review.cancel(CancelValidation(skill_id=skill.skill_id, actor="bob"))
+        await review.revalidate(RevalidateSkill(skill_id=skill.skill_id, actor="bob"))
+
+    busy = replace(conduct, records=OftenRevalidated(engine, again, times))
+    question = CancelValidation(skill_id=skill.skill_id, actor="ann")
+    cancel = replace(review, conduct=busy).cancel(question)
+    if not told:
+        assert await code_of(cancel) == "INVALID_STATUS_TRANSITION"
+        return
+    reply = await cancel
+    assert reply.validation_id != skill.validation_id
+    status = await conduct.records.status(skill.skill_id)
+    assert status is not None
+    assert (status.validation_id, status.step) == (reply.validation_id, "done")
+    audit = await ReadAudit(records=conduct.records)(ListAudit(size=1))
+    assert audit.entries[0].details == {"validation_id": str(reply.validation_id)}
+
+
 async def test_a_late_result_does_not_undo_an_approval(
     review: Review, conduct: Conduct, validated: Validated
 ) -> None:
@@ -379,6 +464,42 @@ async def test_the_sixth_version_deletes_the_first(
     assert await code_of(runtime.rollback(rollback("v1.1"))) == "IMAGE_NOT_FOUND"
 
 
+async def test_a_snapshot_that_is_not_deleted_is_asked_to_be_ever_more_seldom(
+    engine: AsyncEngine, review: Review, conduct: Conduct, validated: Validated
+) -> None:
+    skill = await validated("alpha")
+    await review.reject(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="No."))
+    await review.delete(DeleteSkill(skill_id=skill.skill_id, actor="ann"))
+    take = TakeResult(conduct=conduct)
+    for _ in range(25):
+        newest = CleanupRequested.model_validate_json((await said(engine, "cleanup.requested"))[-1])
+        for _ in ("heard", "heard again"):
+            await take(gone_wrong(newest, "handed_over"))
+    asked = [CleanupRequested.model_validate_json(b) for b in await said(engine, newest.SUBJECT)]
+    assert [each.attempt for each in asked] == list(range(1, 21))
+    assert {each.snapshots for each in asked} == {(f"{skill.validation_id}-1",)}
+    assert len({each.message_id for each in asked}) == len(asked)
+    async with engine.connect() as connection:
+        delays = await connection.scalars(
+            text(
+                "select extract(epoch from due_at - created_at) from outbox"
+                " where subject = 'cleanup.requested' order by id"
+            )
+        )
+        minutes = [float(delay) / 60 for delay in delays]
+    assert minutes == [0, 1, 2, 4, 8, 16, 32, *[60] * 13]
+
+
+async def test_what_is_deleted_is_not_asked_to_be_again(
+    engine: AsyncEngine, review: Review, conduct: Conduct, validated: Validated
+) -> None:
+    skill = await validated("alpha")
+    await review.reject(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="No."))
+    (body,) = await said(engine, "cleanup.requested")
+    await TakeResult(conduct=conduct)(well_done(CleanupRequested.model_validate_json(body)))
+    assert await said(engine, "cleanup.requested") == [body]
+
+
 async def test_a_version_is_asked_to_be_kept_until_it_is(
     engine: AsyncEngine,
     review: Review,
@@ -401,6 +522,17 @@ async def test_a_version_is_asked_to_be_kept_until_it_is(
     assert len(await said(engine, "keep.requested")) == 2
 
 
+async def asked_to_keep(engine: AsyncEngine, attempt: int) -> KeepRequested:
+    asked = await said(engine, "keep.requested")
+    return KeepRequested.model_validate_json(asked[-1]).model_copy(update={"attempt": attempt})
+
+
+def unkept(asked: KeepRequested, category: FailureCategory, *, gone: bool) -> KeepFinished:
+    failed = asked.failed(Failure.of(category, "there is no such snapshot"))
+    assert isinstance(failed, KeepFinished)
+    return failed.model_copy(update={"gone": gone})
+
+
 async def test_a_snapshot_that_is_lost_is_said_to_be(
     engine: AsyncEngine,
     review: Review,
@@ -409,17 +541,96 @@ async def test_a_snapshot_that_is_lost_is_said_to_be(
     validated: Validated,
 ) -> None:
     await review.approve(approve(await validated("alpha")))
-    (body,) = await said(engine, "keep.requested")
     for attempt in (1, 2, 3):
-        asked = KeepRequested.model_validate_json(body).model_copy(update={"attempt": attempt})
-        failed = asked.failed(Failure.of("sandbox", "there is no such snapshot"))
-        assert isinstance(failed, KeepFinished)
-        await keep_versions.answered(failed)
+        (newest, _) = (await runtime.versions(ListVersions())).versions
+        assert newest.is_available
+        asked = await asked_to_keep(engine, attempt)
+        await keep_versions.answered(unkept(asked, "sandbox", gone=True))
     (newest, _) = (await runtime.versions(ListVersions())).versions
     assert (newest.is_current, newest.is_available) == (True, False)
     audit = await ReadAudit(records=review.conduct.records)(ListAudit(size=1))
     assert audit.entries[0].action == "snapshot_lost"
     assert "no such snapshot" in audit.entries[0].details["reason"]
+
+
+@pytest.mark.parametrize("category", ["sandbox", "handed_over", "worker_died", "bus"])
+async def test_an_outage_loses_no_snapshot_however_long_it_is(
+    *,
+    engine: AsyncEngine,
+    review: Review,
+    runtime: Runtime,
+    keep_versions: KeepVersions,
+    clock: Clock,
+    validated: Validated,
+    category: FailureCategory,
+) -> None:
+    await review.approve(approve(await validated("alpha")))
+    for attempt in range(1, 12):
+        asked = await asked_to_keep(engine, attempt)
+        await keep_versions.answered(unkept(asked, category, gone=False))
+        clock.ahead += timedelta(hours=1)
+        await keep_versions()
+        assert len(await said(engine, "keep.requested")) == attempt + 1
+    (newest, _) = (await runtime.versions(ListVersions())).versions
+    assert newest.is_available
+
+
+async def test_what_is_not_kept_is_asked_for_ever_more_seldom(
+    engine: AsyncEngine,
+    review: Review,
+    keep_versions: KeepVersions,
+    clock: Clock,
+    validated: Validated,
+) -> None:
+    await review.approve(approve(await validated("alpha")))
+    minutes = []
+    for minute in range(30):
+        before = len(await said(engine, "keep.requested"))
+        clock.ahead += timedelta(seconds=61)
+        await keep_versions()
+        if len(await said(engine, "keep.requested")) > before:
+            minutes.append(minute)
+    assert minutes == [0, 2, 6, 14, 22]
+
+
+async def test_a_snapshot_that_turns_up_again_is_there_again_unless_it_was_to_go(
+    engine: AsyncEngine,
+    review: Review,
+    runtime: Runtime,
+    keep_versions: KeepVersions,
+    validated: Validated,
+) -> None:
+    await review.approve(approve(await validated("skill-1")))
+    asked = await asked_to_keep(engine, 3)
+    late = well_done(asked)
+    assert isinstance(late, KeepFinished)
+    await keep_versions.answered(unkept(asked, "sandbox", gone=True))
+    await keep_versions.answered(late)
+    (newest, _) = (await runtime.versions(ListVersions())).versions
+    assert newest.is_available
+
+    for number in range(2, 7):
+        await review.approve(approve(await validated(f"skill-{number}")))
+    await keep_versions.answered(late)
+    versions = (await runtime.versions(ListVersions())).versions
+    assert [each.version for each in versions if not each.is_available] == ["v1.1"]
+
+
+async def test_one_that_was_dropped_before_it_was_kept_stays_dropped(
+    engine: AsyncEngine,
+    review: Review,
+    runtime: Runtime,
+    keep_versions: KeepVersions,
+    validated: Validated,
+) -> None:
+    await review.approve(approve(await validated("skill-1")))
+    late = well_done(await asked_to_keep(engine, 1))
+    assert isinstance(late, KeepFinished)
+    for number in range(2, 7):
+        await review.approve(approve(await validated(f"skill-{number}")))
+    await keep_versions.answered(late)
+    versions = (await runtime.versions(ListVersions())).versions
+    assert [each.version for each in versions if not each.is_available] == ["v1.1"]
 
 
 async def test_work_under_way_is_found_again_after_the_migration(database_url: str) -> None:

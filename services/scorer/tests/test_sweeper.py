@@ -9,9 +9,13 @@ from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_cli.testing import RunningNats
+from assay_contracts.review import ApproveSkill, CancelValidation, DeleteSkill
+from assay_contracts.rpc import ListSkills
 from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.sweeper import BundleSweeper
-from assay_scorer.testing import an_upload
+from assay_scorer.review import Review
+from assay_scorer.service import Conduct, Register
+from assay_scorer.testing import Shelf, Silent, an_upload, run_to_the_end
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_servicekit.settings import ServiceSettings
@@ -60,6 +64,44 @@ async def test_what_no_revision_refers_to_goes_after_an_hour(
         await bus.objects.get("bundles", "orphan")
     assert await bus.objects.get("bundles", "recorded") == content
     assert await sweeper.sweep(NOW + 3 * HOUR) == 0
+
+
+async def test_what_a_validation_under_way_is_carried_out_with_stays_until_it_has_ended(
+    engine: AsyncEngine, bus: Bus, sweeper: BundleSweeper
+) -> None:
+    conduct = Conduct(
+        records=PostgresRecords(engine),
+        reports=Shelf(),
+        announcer=Silent(),
+        clock=lambda: datetime.now(UTC),
+        max_active=5,
+    )
+    review = Review(
+        conduct=conduct,
+        start_soon=lambda: None,
+        clear_soon=lambda: None,
+        candidate_ttl=timedelta(days=1),
+    )
+    await bus.objects.put("bundles", "approved", b"bundle")
+    await record(engine, "approved", "approved")
+    await conduct.start_queued()
+    approved = (await conduct.records.skills(ListSkills())).skills[0].skill_id
+    status = await conduct.records.status(approved)
+    assert status is not None
+    assert status.validation_id is not None
+    await run_to_the_end(conduct, status.validation_id)
+    await review.approve(ApproveSkill(skill_id=approved, actor="ann"))
+    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload("next"))
+    await conduct.start_queued()
+    await review.delete(DeleteSkill(skill_id=approved, actor="ann"))
+
+    await sweeper.sweep(NOW)
+    assert await sweeper.sweep(NOW + 2 * HOUR) == 0
+    assert await bus.objects.get("bundles", "approved") == b"bundle"
+
+    await review.cancel(CancelValidation(skill_id=reply.skill_id, actor="ann"))
+    await sweeper.sweep(NOW + 3 * HOUR)
+    assert await sweeper.sweep(NOW + 4 * HOUR) == 2
 
 
 async def test_a_bundle_that_is_recorded_late_stays(

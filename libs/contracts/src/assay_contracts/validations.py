@@ -153,6 +153,9 @@ class KeepFinished(Result):
 
     SUBJECT: ClassVar[str] = "keep.finished"
 
+    gone: bool = False
+    """With a failure: one of them does not exist. Any other failure says nothing about them."""
+
 
 class KeepRequested(Work):
     """Keep snapshots until somebody asks for their deletion, however old they grow."""

@@ -23,6 +23,10 @@ class SandboxUnavailable(Exception):
     """The platform could not give or keep the sandbox; it makes the run inconclusive."""
 
 
+class SnapshotMissing(SandboxUnavailable):
+    """There is no snapshot of that name."""
+
+
 class NotOffline(SandboxUnavailable):
     """A sandbox whose network was to be blocked is not proven to be blocked."""
 
@@ -149,7 +153,8 @@ class SandboxProvider(Protocol):
         """Exempt a snapshot from its time to live; it stays until it is deleted or replaced.
 
         Raises:
-            SandboxUnavailable: there is none of that name.
+            SnapshotMissing: there is none of that name.
+            SandboxUnavailable: it cannot be kept now.
         """
 
     async def delete_snapshot(self, name: str) -> None:

@@ -54,6 +54,7 @@ from assay_sandbox_runner.ports import (
     Sandbox,
     SandboxProvider,
     SandboxUnavailable,
+    SnapshotMissing,
 )
 from assay_sandbox_runner.run_ports import (
     Bundles,
@@ -360,7 +361,8 @@ class Keep:
             for name in request.snapshots:
                 await self.provider.keep_snapshot(name)
         except SandboxUnavailable as error:
-            return request.failed(Failure.of("sandbox", str(error)))
+            failed = request.failed(Failure.of("sandbox", str(error)))
+            return failed.model_copy(update={"gone": isinstance(error, SnapshotMissing)})
         return KeepFinished(
             validation_id=request.validation_id,
             step_id=request.step_id,

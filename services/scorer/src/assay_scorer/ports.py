@@ -28,7 +28,7 @@ from assay_contracts.rpc import (
     ValidationHistory,
 )
 from assay_contracts.skills import SkillStatus
-from assay_contracts.validations import FullTestSkill, ReportRef
+from assay_contracts.validations import CleanupRequested, FullTestSkill, ReportRef
 from assay_scorer.domain.conductor import Decision, Outgoing
 from assay_scorer.domain.environment import Environment
 from assay_scorer.domain.full_tests import Abandoned, Candidate
@@ -61,6 +61,10 @@ class Transaction(Protocol):
 
     async def say(self, outgoing: Sequence[Outgoing], now: datetime) -> None:
         """Put what is to be said into the outbox."""
+        ...
+
+    async def cleanup_asked(self, step_id: str, attempt: int) -> CleanupRequested | None:
+        """What was asked for at that attempt, as long as the outbox remembers it."""
         ...
 
     async def standing(self, skill_id: UUID) -> Standing | None:

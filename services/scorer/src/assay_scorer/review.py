@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 from uuid import UUID, uuid4
 
 from assay_contracts.base import Message
@@ -22,7 +23,7 @@ from assay_contracts.review import (
     SkillRejected,
     ValidationReply,
 )
-from assay_contracts.rpc import Problem, ProblemError
+from assay_contracts.rpc import Problem, ProblemDetails, ProblemError
 from assay_contracts.runtime import RuntimePromoted
 from assay_scorer.domain.conductor import Cancelled, Decision, Outgoing
 from assay_scorer.domain.environment import version_label
@@ -32,6 +33,8 @@ from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up, clean_up_version, keep
 from assay_scorer.ports import Records, Transaction
 from assay_scorer.service import Conduct, not_found
+
+CANCEL_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,32 +155,45 @@ class Review:
         )
 
     async def cancel(self, question: CancelValidation) -> ValidationReply:
+        for _ in range(CANCEL_TRIES):
+            cancelled = await self._cancel_newest(question)
+            if cancelled is not None:
+                return cancelled
+        raise ProblemError(
+            Problem(
+                code="INVALID_STATUS_TRANSITION",
+                message="Each time it was to be cancelled, it had ended and another validation had "
+                "begun. Cancel that one.",
+                details=ProblemDetails(skill_id=question.skill_id, allowed=("cancel",)),
+            )
+        )
+
+    async def _cancel_newest(self, question: CancelValidation) -> ValidationReply | None:
+        """None if by then another one has begun, which may be cancelled."""
         now = self.conduct.clock()
         status = await self.conduct.records.status(question.skill_id)
         if status is None:
             raise not_found(question.skill_id)
-        if status.validation_id is None:
-            async with self.conduct.records.transaction() as transaction:
-                await _allowed(transaction, "cancel", question.skill_id)
-            # Its first validation has begun since.
-            return await self.cancel(question)
+        validation_id = status.validation_id
+        news: tuple[Message, ...] = ()
         async with self.conduct.records.transaction() as transaction:
-            # The validation is held before its skill, as everywhere where it changes.
-            news = await self.conduct.within(
-                transaction, status.validation_id, Cancelled(why=f"Cancelled by {question.actor}")
-            )
-            if not news:
+            if validation_id is not None:
+                # The validation is held before its skill, as everywhere where it changes.
+                why = Cancelled(why=f"Cancelled by {question.actor}")
+                news = await self.conduct.within(transaction, validation_id, why)
+            if validation_id is None or not news:
                 await _allowed(transaction, "cancel", question.skill_id)
+                return None
             await transaction.note(
                 "cancelled",
                 question.actor,
                 now,
                 skill=(status.skill_id, status.name),
-                details={"validation_id": str(status.validation_id)},
+                details={"validation_id": str(validation_id)},
             )
         await self.conduct.tell(news)
         return ValidationReply(
-            skill_id=status.skill_id, name=status.name, validation_id=status.validation_id
+            skill_id=status.skill_id, name=status.name, validation_id=validation_id
         )
 
     async def _end_full_test(

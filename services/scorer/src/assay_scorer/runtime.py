@@ -16,12 +16,15 @@ from assay_contracts.runtime import (
 from assay_contracts.validations import KeepFinished
 from assay_scorer.domain.conductor import TRIES, Outgoing
 from assay_scorer.domain.environment import version_label
-from assay_scorer.domain.runtime import Version, current, made_with
+from assay_scorer.domain.runtime import Version, current, made_with, was_superseded
 from assay_scorer.domain.work import keep
 from assay_scorer.ports import Announcer, Records
 from assay_scorer.service import Clock
 
 ASK_AGAIN_AFTER: Final = timedelta(seconds=60)
+DOUBLED: Final = 3
+"""Times that the wait before asking again doubles: eight minutes are within the margin that an
+approval leaves of a candidate's life."""
 SYSTEM: Final = "assay"
 
 
@@ -115,13 +118,12 @@ class KeepVersions:
     async def __call__(self) -> None:
         """Ask again for what was not answered. Raises Unavailable."""
         now = self.clock()
-        asked_before = now - ASK_AGAIN_AFTER
-        waiting = [each for each in await self.records.versions() if _waits(each, asked_before)]
+        waiting = [each for each in await self.records.versions() if _waits(each, now)]
         if not waiting:
             return
         async with self.records.transaction() as transaction:
             for version in await transaction.versions():
-                if _waits(version, asked_before):
+                if _waits(version, now):
                     again = version.model_copy(
                         update={"keep_attempt": version.keep_attempt + 1, "keep_asked_at": now}
                     )
@@ -130,16 +132,23 @@ class KeepVersions:
         self.announcer.wake()
 
     async def answered(self, result: KeepFinished) -> None:
-        """Take in what the sandboxes said. Raises Unavailable."""
-        if result.failure is not None and result.attempt < TRIES:
+        """Take in what the sandboxes said. Raises Unavailable.
+
+        A failure says nothing about the snapshot, unless it is that there is none.
+        """
+        if result.failure is not None and (not result.gone or result.attempt < TRIES):
             return
         async with self.records.transaction() as transaction:
             versions = await transaction.versions()
             version = next((v for v in versions if v.validation_id == result.validation_id), None)
-            if version is None or version.kept or not version.available:
+            if version is None or version.kept:
                 return
             if result.failure is None:
-                await transaction.save_version(version.model_copy(update={"kept": True}))
+                if version.available or not was_superseded(versions, version):
+                    kept = version.model_copy(update={"kept": True, "available": True})
+                    await transaction.save_version(kept)
+                return
+            if not version.available:
                 return
             await transaction.save_version(version.model_copy(update={"available": False}))
             await transaction.note(
@@ -153,5 +162,6 @@ class KeepVersions:
             )
 
 
-def _waits(version: Version, asked_before: datetime) -> bool:
-    return version.available and not version.kept and version.keep_asked_at < asked_before
+def _waits(version: Version, now: datetime) -> bool:
+    pause = ASK_AGAIN_AFTER * 2 ** min(version.keep_attempt - 1, DOUBLED)
+    return version.available and not version.kept and version.keep_asked_at < now - pause

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -30,9 +30,10 @@ from assay_contracts.rpc import (
     ValidationHistory,
 )
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
-from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
+from assay_scorer.domain.conductor import Admitted, Decision, Fact, Outgoing, decide
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report, report_ref
+from assay_scorer.domain.work import clean_up_again
 from assay_scorer.ports import Announcer, Records, Reports, Transaction
 from assay_scorer.settling import clean_up_after_deletion, settle
 from assay_servicekit.telemetry import resumed
@@ -40,6 +41,9 @@ from assay_servicekit.telemetry import resumed
 Clock = Callable[[], datetime]
 SHOWN_LIVE: Final = 500
 """Characters of a reason that live progress has room for."""
+CLEANUP_TRIES: Final = 20
+FIRST_CLEANUP_PAUSE: Final = timedelta(minutes=1)
+LONGEST_CLEANUP_PAUSE: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,9 +148,22 @@ class TakeResult:
     conduct: Conduct
 
     async def __call__(self, result: Result) -> None:
-        if not isinstance(result, CleanupFinished):
+        if isinstance(result, CleanupFinished):
+            await self._see_to_cleanup(result)
+        else:
             assert isinstance(result, Fact)
             await self.conduct(result.validation_id, result)
+
+    async def _see_to_cleanup(self, result: CleanupFinished) -> None:
+        """Ask again for what was not deleted: what was once kept has no time to live."""
+        if result.failure is None or result.attempt >= CLEANUP_TRIES:
+            return
+        pause = min(FIRST_CLEANUP_PAUSE * 2 ** (result.attempt - 1), LONGEST_CLEANUP_PAUSE)
+        async with self.conduct.records.transaction() as transaction:
+            asked = await transaction.cleanup_asked(result.step_id, result.attempt)
+            if asked is not None:
+                again = Outgoing(clean_up_again(asked), pause)
+                await transaction.say([again], self.conduct.clock())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

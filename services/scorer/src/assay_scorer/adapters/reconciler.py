@@ -1,7 +1,10 @@
 """Finds validations that nothing moves any more, and moves them."""
 
 import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -13,8 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from assay_scorer.adapters.environments import STORED, Environments
 from assay_scorer.adapters.records import answering
 from assay_scorer.adapters.tables import OutboxRow, ValidationRow
-from assay_scorer.domain.conductor import DeadlinePassed, WentQuiet
-from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.conductor import DeadlinePassed, GivenUp, WentQuiet
 from assay_scorer.domain.work import open_work
 from assay_scorer.full_tests import EndAbandoned
 from assay_scorer.runtime import KeepVersions
@@ -25,6 +27,8 @@ from assay_servicekit.topology import apply_topology
 log = structlog.get_logger(__name__)
 
 Suspect = tuple[UUID, str, int]
+_PASSING: Final = (Unavailable, NatsError, TimeoutError, OSError)
+"""What is over some time: the pass is postponed until then."""
 
 
 class Reconciler:
@@ -60,39 +64,53 @@ class Reconciler:
             await asyncio.sleep(self._every_s)
             try:
                 await self.reconcile()
-            except (Unavailable, NatsError, TimeoutError, OSError) as error:
+            except _PASSING as error:
                 log.warning("reconciler_waits", error=f"{type(error).__name__}: {error}")
 
     async def reconcile(self) -> None:
         """One pass. Raises Unavailable, `nats.errors.Error`, TimeoutError."""
         await apply_topology(self._bus.jetstream())
         suspects: set[Suspect] = set()
-        for validation in await self._open():
-            if validation.deadline is not None and validation.deadline < datetime.now(UTC):
-                log.warning(
-                    "deadline_passed",
-                    validation_id=str(validation.validation_id),
-                    step=validation.step,
-                )
-                await self._conduct(validation.validation_id, DeadlinePassed())
+        for validation_id, deadline in await self._open():
+            if deadline is not None and deadline < datetime.now(UTC):
+                await self._end(validation_id)
             else:
-                suspects |= await self._lost(validation)
+                with _on_its_own(validation_id=str(validation_id)):
+                    suspects |= await self._lost(validation_id)
         for suspect in suspects & self._suspects:
             validation_id, step_id, attempt = suspect
             log.warning("work_lost", step_id=step_id, attempt=attempt)
-            await self._conduct(validation_id, WentQuiet(step_id=step_id, attempt=attempt))
+            with _on_its_own(validation_id=str(validation_id)):
+                await self._conduct(validation_id, WentQuiet(step_id=step_id, attempt=attempt))
         self._suspects = suspects - self._suspects
-        await self._end_abandoned()
-        await self._conduct.start_queued()
+        with _on_its_own(what="abandoned full tests"):
+            await self._end_abandoned()
+        with _on_its_own(what="admission"):
+            await self._conduct.start_queued()
         await self._keep_versions()
 
-    async def _open(self) -> list[Validation]:
-        statement = STORED.where(ValidationRow.step.not_in(("queued", "done")))
+    async def _open(self) -> Sequence[tuple[UUID, datetime | None]]:
+        """The validations under way, and until when each may be."""
+        statement = select(ValidationRow.id, ValidationRow.deadline).where(
+            ValidationRow.step.not_in(("queued", "done"))
+        )
         async with answering(), self._engine.connect() as connection:
-            return [each async for each in self._environments.each(connection, statement)]
+            return [(row.id, row.deadline) for row in await connection.execute(statement)]
 
-    async def _lost(self, validation: Validation) -> set[Suspect]:
+    async def _end(self, validation_id: UUID) -> None:
+        log.warning("deadline_passed", validation_id=str(validation_id))
+        # The second ends only what the first cannot; else that would be tried at every pass.
+        for fact in (DeadlinePassed(), GivenUp()):
+            with _on_its_own(validation_id=str(validation_id)):
+                await self._conduct(validation_id, fact)
+
+    async def _lost(self, validation_id: UUID) -> set[Suspect]:
         """The open work that the bus took and has no longer."""
+        stored = STORED.where(ValidationRow.id == validation_id)
+        async with answering(), self._engine.connect() as connection:
+            validation = await self._environments.one(connection, stored)
+        if validation is None:
+            return set()
         work = {each.dedup_key(): each for each in open_work(validation)}
         asked = select(OutboxRow.dedup_key, OutboxRow.sequence).where(
             OutboxRow.dedup_key.in_(work), OutboxRow.sequence.is_not(None)
@@ -100,7 +118,7 @@ class Reconciler:
         async with answering(), self._engine.connect() as connection:
             rows = (await connection.execute(asked)).all()
         return {
-            (validation.validation_id, work[row.dedup_key].step_id, work[row.dedup_key].attempt)
+            (validation_id, work[row.dedup_key].step_id, work[row.dedup_key].attempt)
             for row in rows
             if not await self._on_the_bus(row.sequence, row.dedup_key)
         }
@@ -112,3 +130,15 @@ class Reconciler:
             return False
         # A store that was wiped counts from one again: the number alone proves nothing.
         return bool((message.headers or {}).get("Nats-Msg-Id") == dedup_key)
+
+
+@contextmanager
+def _on_its_own(**about: str) -> Iterator[None]:
+    """Within, whatever goes wrong is logged, but for what passes by itself."""
+    try:
+        yield
+    except _PASSING:
+        raise
+    except Exception:
+        # Whatever it is, it is about this one, and would keep all others waiting behind it.
+        log.exception("cannot_be_taken_further", **about)

@@ -45,6 +45,7 @@ from assay_scorer.adapters.full_test_queries import (
 )
 from assay_scorer.adapters.registering import register
 from assay_scorer.adapters.skill_statements import SKILL, STATUS, listing, pattern_of
+from assay_scorer.adapters.storable import storable, storable_json
 from assay_scorer.adapters.tables import AuditRow, RevisionRow, SkillRow, ValidationRow, VersionRow
 from assay_scorer.adapters.transaction import PostgresTransaction
 from assay_scorer.domain.full_tests import Abandoned
@@ -68,6 +69,7 @@ def open_engine(url: str) -> AsyncEngine:
         url,
         pool_size=10,
         max_overflow=10,
+        json_serializer=storable_json,
         connect_args={
             "timeout": 5,
             "command_timeout": COMMAND_TIMEOUT_S,
@@ -310,7 +312,7 @@ class PostgresRecords:
         statement = (
             update(ValidationRow)
             .where(ValidationRow.id == validation_id, ValidationRow.step != "done")
-            .values(detail=detail, tasks_done=done, tasks_total=total)
+            .values(detail=storable(detail), tasks_done=done, tasks_total=total)
         )
         async with answering(), self._engine.begin() as connection:
             await connection.execute(statement)

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Row, delete, func, select, update
+from sqlalchemy import Row, Select, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.orm import aliased, join, outerjoin
 
 from assay_contracts.review import AuditAction
 from assay_contracts.skills import SkillManifest, SkillStatus
@@ -22,6 +24,42 @@ RUNTIME_LOCK = 0x455C
 
 _VERSIONS = VersionRow.__table__
 _REVISIONS = RevisionRow.__table__
+
+
+def _current_with_approved() -> Select[*tuple[Any, ...]]:
+    """The current version, beside each approved skill.
+
+    One statement, so that both are of one moment: an approval changes them together.
+    """
+    other = aliased(VersionRow)
+    approval = (
+        select(other.validation_id)
+        .where(other.skill_id == SkillRow.id)
+        .order_by(other.number.desc())
+        .limit(1)
+        .correlate(SkillRow)
+        .scalar_subquery()
+    )
+    document = ValidationRow.document
+    skills = join(SkillRow, ValidationRow, ValidationRow.id == approval)
+    return (
+        select(
+            VersionRow.number,
+            VersionRow.snapshot,
+            SkillRow.id,
+            SkillRow.name,
+            document["bundle"].label("bundle"),
+            document["manifest"].label("manifest"),
+            document["tasks"].label("tasks"),
+            document["offline_graded"]["grades"].label("grades"),
+        )
+        .select_from(outerjoin(VersionRow, skills, SkillRow.status == "approved"))
+        .where(VersionRow.current)
+        .order_by(SkillRow.name)
+    )
+
+
+_CURRENT = _current_with_approved()
 
 
 class ReviewTransaction:
@@ -79,37 +117,11 @@ class ReviewTransaction:
         await self._connection.execute(delete(SkillRow).where(SkillRow.id == skill_id))
 
     async def environment(self) -> Environment:
-        newest = (
-            select(VersionRow.validation_id)
-            .where(VersionRow.skill_id == SkillRow.id)
-            .order_by(VersionRow.number.desc())
-            .limit(1)
-            .scalar_subquery()
-        )
-        document = ValidationRow.document
-        statement = (
-            select(
-                SkillRow.id,
-                SkillRow.name,
-                document["bundle"].label("bundle"),
-                document["manifest"].label("manifest"),
-                document["tasks"].label("tasks"),
-                document["offline_graded"]["grades"].label("grades"),
-            )
-            .join(ValidationRow, ValidationRow.id == newest)
-            .where(SkillRow.status == "approved")
-            .order_by(SkillRow.name)
-        )
-        base = (
-            await self._connection.execute(
-                select(VersionRow.number, VersionRow.snapshot).where(VersionRow.current)
-            )
-        ).one()
-        approved = (await self._connection.execute(statement)).all()
+        rows = (await self._connection.execute(_CURRENT)).all()
         return Environment(
-            runtime_version=base.number,
-            snapshot=base.snapshot,
-            approved=tuple(_approved(row) for row in approved),
+            runtime_version=rows[0].number,
+            snapshot=rows[0].snapshot,
+            approved=tuple(_approved(row) for row in rows if row.id is not None),
         )
 
     async def versions(self) -> Sequence[Version]:

@@ -1,4 +1,4 @@
-"""Clears the bucket of bundles of what no revision refers to."""
+"""Clears the bucket of bundles of what nothing in the records refers to."""
 
 import asyncio
 from base64 import urlsafe_b64encode
@@ -10,16 +10,27 @@ import structlog
 from nats.errors import Error as NatsError
 from nats.js.api import ObjectInfo
 from nats.js.errors import NotFoundError
-from sqlalchemy import select
+from sqlalchemy import cast, func, select, union
+from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_scorer.adapters.records import answering
-from assay_scorer.adapters.tables import RevisionRow
+from assay_scorer.adapters.tables import EnvironmentRow, RevisionRow, ValidationRow
 from assay_servicekit.bus import Bus, Unavailable
 
 STREAM: Final = "OBJ_bundles"
 CHUNKS: Final = "$O.bundles.C."
 NAMES: Final = "$O.bundles.M."
+_BUNDLES: Final = cast("$.approved[*].bundle.key", JSONPATH)
+
+_UNDER_WAY: Final = select(ValidationRow.environment_id).where(ValidationRow.step != "done")
+# A skill may be deleted while another is still tested beside it.
+_RECORDED: Final = union(
+    select(RevisionRow.bundle["key"]),
+    select(func.jsonb_path_query(EnvironmentRow.document, _BUNDLES, type_=JSONB)).where(
+        EnvironmentRow.id.in_(_UNDER_WAY)
+    ),
+)
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +74,7 @@ class BundleSweeper:
         return len(due)
 
     async def _unwanted(self) -> set[str]:
-        """The subjects of names and chunks that no revision needs, traces of deletion included."""
+        """The subjects of names and chunks that nobody needs, traces of deletion included."""
         recorded = await self._recorded()
         objects = await self._objects()
         wanted = [info for info in objects if info.name in recorded and not info.deleted]
@@ -74,7 +85,7 @@ class BundleSweeper:
 
     async def _recorded(self) -> set[str]:
         async with answering(), self._engine.connect() as connection:
-            return set(await connection.scalars(select(RevisionRow.bundle["key"].astext)))
+            return set(await connection.scalars(_RECORDED))
 
     async def _objects(self) -> list[ObjectInfo]:
         bucket = await self._bus.jetstream().object_store("bundles")

@@ -6,15 +6,18 @@ running them.
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import get_args
 from uuid import UUID
 
 from sqlalchemy import Integer, Table, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from assay_contracts.base import Message
+from assay_contracts.base import Lane, Message
 from assay_contracts.skills import SkillStatus
+from assay_contracts.validations import CleanupRequested
 from assay_scorer.adapters.environments import STORED, Stored, as_document
 from assay_scorer.adapters.full_test_transaction import FullTestTransaction, queued_in_full_test
+from assay_scorer.adapters.storable import storable
 from assay_scorer.adapters.tables import Base, OutboxRow, SkillRow, ValidationRow
 from assay_scorer.domain.conductor import Decision, Outgoing
 from assay_scorer.domain.validation import Validation
@@ -123,6 +126,15 @@ class PostgresTransaction(FullTestTransaction):
     async def set_status(self, skill_id: UUID, status: SkillStatus) -> None:
         await self._connection.execute(_SET_STATUS, {"skill_id": skill_id, "new_status": status})
 
+    async def cleanup_asked(self, step_id: str, attempt: int) -> CleanupRequested | None:
+        keys = [
+            f"{CleanupRequested.subject_in(lane)}:{step_id}:{attempt}" for lane in get_args(Lane)
+        ]
+        body = await self._connection.scalar(
+            select(OutboxRow.body).where(OutboxRow.dedup_key.in_(keys))
+        )
+        return None if body is None else CleanupRequested.model_validate_json(body)
+
     async def say(self, outgoing: Sequence[Outgoing], now: datetime) -> None:
         for each in outgoing:
             row = outbox_row(each.message, now, now + each.delay)
@@ -143,7 +155,7 @@ def validation_row(validation: Validation, environment_id: str | None) -> dict[s
         "started_at": validation.started_at,
         "deadline": validation.deadline,
         "completed_at": validation.completed_at,
-        "detail": validation.reason or validation.step.replace("_", " "),
+        "detail": storable(validation.reason or validation.step.replace("_", " ")),
         "tasks_done": validation.tasks_done,
         "tasks_total": validation.tasks_total,
         "layer1_passed": validation.layer1_passed,

@@ -72,11 +72,16 @@ class DeadlinePassed(Model):
     """The validation, or its report, has used up its time."""
 
 
+class GivenUp(Model):
+    """It is out of time, and what was found in it is more than we can deal with."""
+
+
 Fact = (
     Admitted
     | Cancelled
     | WentQuiet
     | DeadlinePassed
+    | GivenUp
     | ValidationPlanned
     | RunFinished
     | RunGraded
@@ -115,8 +120,8 @@ def _next(validation: Validation, fact: Fact, now: datetime) -> Decision:
         return Decision(validation)
     if isinstance(fact, Cancelled):
         return _cancel(validation, fact, now)
-    if isinstance(fact, DeadlinePassed):
-        return _out_of_time(validation, now)
+    if isinstance(fact, DeadlinePassed | GivenUp):
+        return _out_of_time(validation, fact, now)
     piece = validation.piece(fact.step_id)
     if piece is None:
         return Decision(validation)
@@ -357,9 +362,11 @@ def _charged(validation: Validation, piece: Piece, tokens: int) -> Validation:
     return _with_regression(validation, piece, {"wasted_tokens": wasted})
 
 
-def _out_of_time(validation: Validation, now: datetime) -> Decision:
+def _out_of_time(validation: Validation, fact: DeadlinePassed | GivenUp, now: datetime) -> Decision:
     if validation.deadline is None or now < validation.deadline:
         return Decision(validation)
+    if isinstance(fact, GivenUp):
+        return _give_up(validation, now)
     if validation.step == "reporting":
         return _finish(validation, now)
     if validation.step == "mending":
@@ -369,6 +376,30 @@ def _out_of_time(validation: Validation, now: datetime) -> Decision:
         f"it was at: {validation.step.replace('_', ' ')}."
     )
     return _inconclusive(validation.model_copy(update={"cause": "deadline"}), reason, now)
+
+
+def _give_up(validation: Validation, now: datetime) -> Decision:
+    """End it without what was found: neither a verdict nor a report can be made of that."""
+    at = validation.step.replace("_", " ")
+    reason = (
+        "The validation did not finish in time: what was found could not be dealt with (internal); "
+        f"it was at: {at}."
+    )
+    found_nothing = validation.model_copy(
+        update={
+            "online": None,
+            "online_graded": None,
+            "offline": None,
+            "offline_graded": None,
+            "regressions": (),
+            "conflicts": (),
+            "mending": None,
+            "cause": "deadline",
+        }
+    )
+    ended = _inconclusive(found_nothing, reason, now)
+    left = tuple(Outgoing(clean_up(validation, each)) for each in sorted(validation.snapshots))
+    return Decision(ended.validation, (*ended.outgoing, *left))
 
 
 def _cancel(validation: Validation, cancelled: Cancelled, now: datetime) -> Decision:

@@ -9,9 +9,9 @@ from typing import Final
 import nodesemver
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as PipRequirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
 from assay_contracts.runs import Ecosystem, Package
 from assay_contracts.skills import Dependencies
@@ -25,6 +25,11 @@ _RANGE: Final = re.compile(r"[\s\w.*+^~<>=|-]*")
 _NPM_TAGS: Final = frozenset({"", "latest", "next"})
 _SYSTEM_MANAGERS: Final = frozenset({"system", "apt", "apt-get", "deb", "debian", "dpkg", "ubuntu"})
 _CACHED: Final = 20_000
+_LONGEST_VERSION: Final = 256
+"""Characters, as for npm itself."""
+_LONGEST: Final = 1000
+"""Characters of a requirement or a constraint. What is longer is not looked into: sandboxes tell
+what they like, and parsers take long over it, or too deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,10 @@ def needs(package: Package) -> Iterator[Requirement]:
 
 @lru_cache(maxsize=_CACHED)
 def parsed(ecosystem: Ecosystem, text: str) -> Requirement | None:
-    """None where no package is named."""
+    """None where no package is named, or at too great length."""
     text = text.strip()
+    if len(text) > _LONGEST:
+        return None
     if ecosystem == "pip":
         return _of_pip(text)
     found = _NAME.match(text)
@@ -87,10 +94,10 @@ def parsed(ecosystem: Ecosystem, text: str) -> Requirement | None:
 def _of_pip(text: str) -> Requirement | None:
     try:
         requirement = PipRequirement(text)
-    except InvalidRequirement:
+        marker = str(requirement.marker or "")
+    except (InvalidRequirement, RecursionError):
         name = _named_by_place(text)
         return Requirement(("pip", canonicalize_name(name)), text) if name else None
-    marker = str(requirement.marker or "")
     extra = _EXTRA.search(marker)
     return Requirement(
         key=("pip", canonicalize_name(requirement.name)),
@@ -106,7 +113,7 @@ def _named_by_place(text: str) -> str | None:
     """The package that an address or a path speaks of, or a requirement that is not well formed."""
     try:
         return parse_wheel_filename(re.split(r"[/\\]", text.partition("#")[0].strip())[-1])[0]
-    except InvalidWheelFilename:
+    except ValueError:  # of a number with too many digits, besides its own
         pass
     found = _EGG.search(text)
     if found:
@@ -132,13 +139,15 @@ def allows(ecosystem: Ecosystem, constraint: str, version: str) -> bool:
     """
     if not constraint or ecosystem == "system":
         return True
-    if ecosystem == "npm":
+    if len(constraint) > _LONGEST or len(version) > _LONGEST_VERSION:
+        return True
+    try:
+        if ecosystem == "pip":
+            return SpecifierSet(constraint).contains(Version(version), prereleases=True)
         if not nodesemver.valid(version, loose=True) or not _is_range(constraint):
             return True
         return bool(nodesemver.satisfies(version, constraint, loose=True))
-    try:
-        return SpecifierSet(constraint).contains(Version(version), prereleases=True)
-    except (InvalidSpecifier, InvalidVersion):
+    except ValueError:
         return True
 
 
@@ -154,7 +163,7 @@ def rank(ecosystem: Ecosystem, version: str) -> tuple[bool, Version, str]:
     """By which versions of one package are put in order; what is no version comes first."""
     try:
         number = Version(version.replace("+", "-") if ecosystem == "npm" else version)
-    except InvalidVersion:
+    except ValueError:
         return False, Version("0"), version
     return True, number, version
 

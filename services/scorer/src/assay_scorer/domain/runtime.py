@@ -87,6 +87,13 @@ def made_with(versions: Sequence[Version], number: int) -> frozenset[Made]:
     return frozenset(made)
 
 
+def was_superseded(versions: Sequence[Version], version: Version) -> bool:
+    """Whether newer versions took the place of one that is unavailable; else it is lost."""
+    others = [each for each in versions if each.number != version.number]
+    there = version.model_copy(update={"available": True})
+    return there in superseded([there, *others])
+
+
 def superseded(versions: Sequence[Version], under_test: int | None = None) -> tuple[Version, ...]:
     """The versions whose snapshots are to go: all but the newest few and the current one.
 

@@ -35,6 +35,16 @@ def clean_up_after(tested: FullTestOutcome, snapshot: str) -> CleanupRequested:
     return _deletion(*origin, snapshot, "background")
 
 
+def clean_up_again(asked: CleanupRequested) -> CleanupRequested:
+    """The next attempt at what was asked for."""
+    return CleanupRequested.model_validate(
+        {
+            **asked.model_dump(exclude={"message_id", "occurred_at"}),
+            "attempt": asked.attempt + 1,
+        }
+    )
+
+
 def clean_up_version(version: Version) -> CleanupRequested:
     """Ask for the deletion of a runtime version's snapshot."""
     return _deletion(*_origin(version), "shared")

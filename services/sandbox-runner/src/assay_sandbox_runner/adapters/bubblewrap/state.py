@@ -25,7 +25,7 @@ from typing import Final, Self
 
 from assay_sandbox_runner.adapters import process
 from assay_sandbox_runner.adapters.bubblewrap.cgroup import MemoryGroup
-from assay_sandbox_runner.ports import SandboxUnavailable
+from assay_sandbox_runner.ports import SandboxUnavailable, SnapshotMissing
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _HALF_MADE: Final = ".new-"
@@ -268,7 +268,7 @@ class Snapshots:
         """Copy a snapshot to `home`.
 
         Raises:
-            SandboxUnavailable: there is none of that name.
+            SnapshotMissing: there is none of that name.
         """
         await copy_tree(self._existing(name), home)
 
@@ -276,7 +276,7 @@ class Snapshots:
         """Let a snapshot outlive its time, until it is deleted.
 
         Raises:
-            SandboxUnavailable: there is none of that name.
+            SnapshotMissing: there is none of that name.
         """
         self._existing(name)
         self._mark(name).touch(mode=0o600)
@@ -284,7 +284,7 @@ class Snapshots:
     def _existing(self, name: str) -> Path:
         path = self.path(name)
         if not path.is_dir():
-            raise SandboxUnavailable(
+            raise SnapshotMissing(
                 f"there is no snapshot {name!r}: it was deleted, has expired, or was taken on "
                 "another machine; validate the skill again to make a new one"
             )

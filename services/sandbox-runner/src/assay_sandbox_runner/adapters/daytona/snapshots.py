@@ -16,7 +16,7 @@ from assay_sandbox_runner.adapters.daytona.faults import (
     told,
 )
 from assay_sandbox_runner.adapters.process import uninterrupted
-from assay_sandbox_runner.ports import SandboxUnavailable
+from assay_sandbox_runner.ports import SandboxUnavailable, SnapshotMissing
 
 _FAILED: Final = frozenset({"error", "build_failed"})
 _PAGE: Final = 100
@@ -76,7 +76,8 @@ class Snapshots:
         """Have a snapshot ready to start from; return the name that Daytona knows it under.
 
         Raises:
-            SandboxUnavailable: there is none of that name, or it is of no use.
+            SnapshotMissing: there is none of that name.
+            SandboxUnavailable: it is of no use.
         """
         full_name = self.full_name(_KEPT + name)
         state = await self._state(full_name)
@@ -84,7 +85,7 @@ class Snapshots:
             full_name = self.full_name(name)
             state = await self._state(full_name)
         if state is None:
-            raise SandboxUnavailable(
+            raise SnapshotMissing(
                 f"there is no snapshot {name!r}: it was deleted or has expired; validate the "
                 "skill again to make a new one"
             )

@@ -10,7 +10,13 @@ from typing import Literal
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.fake.files import Environment, FakeFiles
 from assay_sandbox_runner.adapters.fake.sandbox import FakeSandbox, Reply
-from assay_sandbox_runner.ports import Limits, NotOffline, Sandbox, SandboxUnavailable
+from assay_sandbox_runner.ports import (
+    Limits,
+    NotOffline,
+    Sandbox,
+    SandboxUnavailable,
+    SnapshotMissing,
+)
 
 
 class FakeProvider:
@@ -84,7 +90,7 @@ class FakeProvider:
         if base is None:
             return Environment()
         if base not in self.snapshots:
-            raise SandboxUnavailable(f"there is no snapshot {base!r}")
+            raise SnapshotMissing(f"there is no snapshot {base!r}")
         return self.snapshots[base].copy()
 
     async def keep_snapshot(self, name: str) -> None:
