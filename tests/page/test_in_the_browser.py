@@ -1,5 +1,6 @@
 """The admin page in a real browser, on a real stack, as an admin uses it."""
 
+import asyncio
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import (  # type: ignore[import-untyped]
     Axe,
 )
-from playwright.async_api import FilePayload, Locator, Page, expect
+from playwright.async_api import FilePayload, Locator, Page, Route, expect
 
 from assay_cli.testing import slow_skill
 from assay_scorer.domain import progress, review, scoring
@@ -118,6 +119,36 @@ async def test_a_token_that_is_no_longer_accepted_leads_back_to_signing_in(door:
 
     await expect(visitor.page.get_by_role("alert")).to_contain_text("signed out")
     await expect(visitor.page.get_by_label("Admin token")).to_be_focused()
+
+
+async def test_an_address_of_somebody_who_is_signed_out_is_kept_for_later(
+    admin: "Admin", door: "Door"
+) -> None:
+    visitor = await door.stranger()
+    page = visitor.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    await page.goto(visitor.address)
+    await expect(page.get_by_label("Admin token")).to_be_focused()
+    for place in ("#/audit", "#/upload"):
+        await page.evaluate("(place) => { location.hash = place; }", place)
+    await page.get_by_label("Admin token").fill(admin.stack.admin_token)
+    assert not [url for url in asked if "/api/" in url]
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="Upload", level=1)).to_be_focused()
+
+
+async def test_nobody_asks_with_an_empty_token(door: "Door") -> None:
+    visitor = await door.stranger()
+    await visitor.page.goto(visitor.address)
+    async with visitor.page.expect_request("**/api/admin/skills") as sent:
+        await visitor.page.evaluate(
+            """async () => {
+                const { send } = await import("/page/js/api.js");
+                await send("GET", "skills").catch(() => {});
+            }"""
+        )
+    assert "authorization" not in await (await sent.value).all_headers()
 
 
 async def test_from_upload_to_approval(admin: "Admin", door: "Door", pack: Any) -> None:
@@ -335,6 +366,127 @@ async def test_markup_from_skills_is_shown_as_text(door: "Door", hostile: str) -
         foreign = "main :is(script, b, u, iframe, object, style, form, img, [onerror], [style])"
         assert await page.locator(foreign).count() == 0
     assert await page.evaluate("window.caught") is None
+
+
+async def test_the_report_says_no_more_than_is_known(door: "Door", hostile: str) -> None:
+    visitor = await door.admin()
+    page = visitor.page
+
+    async def changed(route: Route) -> None:
+        answer = await route.fetch()
+        report = await answer.json()
+        report["models"][0]["model"] = "anthropic:a-model"
+        for run in report["runs"]:
+            run["sandbox"] = None
+        await route.fulfill(response=answer, json=report)
+
+    await visitor.go(f"/skills/{hostile}/network")
+    await expect(page.get_by_text("The offline run tried no network call")).to_be_visible()
+    await page.route("**/report", changed)
+    await visitor.go(f"/skills/{hostile}/network")
+    await expect(page.get_by_text("No run was watched")).to_be_visible()
+    await page.get_by_role("tab", name="Overview").click()
+    await expect(page.get_by_text("anthropic:a-model")).to_be_visible()
+    await expect(page.get_by_text("No LLM took part")).to_have_count(0)
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+async def test_leaving_a_dialog_does_not_hide_what_came_of_it(
+    door: "Door", hostile: str, succeeds: bool
+) -> None:
+    visitor = await door.admin()
+    page = visitor.page
+    left = asyncio.Event()
+
+    async def answered(route: Route) -> None:
+        await left.wait()
+        problem = {"code": "INVALID_STATUS_TRANSITION", "message": "Meanwhile."}
+        await route.fulfill(
+            status=200 if succeeds else 400, json={"name": "bird-lister"} if succeeds else problem
+        )
+
+    await page.route("**/reject", answered)
+    await visitor.go(f"/skills/{hostile}")
+    await page.get_by_role("button", name="Reject").click()
+    await page.get_by_label("Reason").fill("No.")
+    await confirm(page, "Reject")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    left.set()
+    if succeeds:
+        await expect(page.locator(".toast")).to_contain_text("bird-lister")
+    else:
+        await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Meanwhile.")
+
+
+async def test_what_the_api_refuses_after_a_click_is_shown(door: "Door", hostile: str) -> None:
+    visitor = await door.admin()
+    page = visitor.page
+    defect = {"code": "VALIDATION_ERROR", "message": "Something went wrong."}
+
+    async def first_page_only(route: Route) -> None:
+        if "page=1" not in route.request.url:
+            await route.fulfill(status=500, json=defect)
+            return
+        answer = await route.fetch()
+        await route.fulfill(response=answer, json={**await answer.json(), "total": 1000})
+
+    for pages in ("audit", "full-tests", f"skills/{hostile}/validations"):
+        await page.route(f"**/api/admin/{pages}?*page=*", first_page_only)
+    await page.route(
+        "**/api/admin/skills?status=approved*",
+        lambda route: route.fulfill(status=500, json=defect),
+    )
+    for place in (
+        "/audit",
+        "/full-tests",
+        f"/skills/{hostile}/history",
+        f"/skills/{hostile}/audit",
+    ):
+        await visitor.go(place)
+        await page.get_by_role("button", name="Next").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Something went wrong.")
+        await expect(page.get_by_role("button", name="Try again")).to_be_focused()
+    await visitor.go("/full-tests")
+    await page.get_by_role("button", name="Start a full test").click()
+    await expect(page.get_by_role("alert")).to_contain_text("Something went wrong.")
+
+
+async def test_what_is_shown_anew_keeps_the_focus(admin: "Admin", door: "Door") -> None:
+    skill = await admin.upload(slow_skill("steady-counter", 60))
+    visitor = await door.admin()
+    page = visitor.page
+    await visitor.go(f"/skills/{skill}/contents")
+    await expect(page.locator(".card.progress")).to_be_visible()
+    await page.get_by_role("tab", name="Contents").focus()
+    await admin.ask("POST", f"skills/{skill}/cancel")
+
+    await expect(badge(page, "Inconclusive")).to_be_visible()
+    await expect(page.locator(".card.progress")).to_have_count(0)
+    await expect(page.get_by_role("tab", name="Contents")).to_be_focused()
+
+
+async def test_what_was_typed_does_not_follow_to_another_place(door: "Door") -> None:
+    visitor = await door.admin()
+    page = visitor.page
+    await page.clock.install()
+    await visitor.go("/skills")
+    await page.get_by_role("searchbox").fill("counter")
+    await page.evaluate("location.hash = '#/runtime'")
+    await expect(page.get_by_role("heading", name="Runtime", level=1)).to_be_focused()
+    await page.clock.run_for(1000)
+    assert page.url.endswith("#/runtime")
+
+
+async def test_seconds_are_rounded_before_they_are_told(door: "Door") -> None:
+    visitor = await door.admin()
+    told = await visitor.page.evaluate(
+        """async () => {
+            const { seconds } = await import("/page/js/i18n.js");
+            return [0.126, 59.4, 59.7, 119.7, 121.2].map(seconds);
+        }"""
+    )
+    assert told == ["0.13 s", "59 s", "1 min 0 s", "2 min 0 s", "2 min 1 s"]
 
 
 async def test_the_page_knows_the_rules_as_they_are(door: "Door") -> None:

@@ -14,9 +14,11 @@ from assay_contracts.base import Message
 from assay_contracts.review import SkillDeleted, SkillRejected
 from assay_contracts.topology import PUBLIC_FACTS
 from assay_gateway.adapters.facts import ROOM, PublicFacts
+from assay_gateway.domain import Fact
 from assay_gateway.routes.events import FactType
 from assay_gateway.telling import TellFacts
 from assay_gateway.testing import Records, running_gateway
+from assay_servicekit.background import background
 from assay_servicekit.streams import Kept, Stream
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -111,10 +113,16 @@ async def test_every_public_fact_can_be_asked_for() -> None:
 
 
 class Told(Stream):
-    """A stream of what a test says."""
+    """A stream of what a test says, and keeps what it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, *kept: Kept) -> None:
         self.said: asyncio.Queue[Kept] = asyncio.Queue()
+        self._kept = kept
+
+    async def read(self, after: int) -> AsyncGenerator[Kept]:
+        for kept in self._kept:
+            if kept.sequence > after:
+                yield kept
 
     async def follow(self, started: Callable[[], None]) -> AsyncGenerator[Kept]:
         started()
@@ -137,3 +145,30 @@ async def test_a_listener_that_does_not_read_is_dropped_and_the_others_are_not()
     got = [fact.sequence async for fact in slow if fact is not None]
     assert got == list(range(1, ROOM + 1))
     running.cancel()
+
+
+@asynccontextmanager
+async def told_after(stream: Told, after: int) -> AsyncIterator[AsyncIterator[Fact | None]]:
+    facts = PublicFacts(stream)
+    async with background(facts=facts.run()):
+        told = TellFacts(facts=facts)(frozenset(), after)
+        assert await anext(told) is None
+        yield told
+
+
+async def test_the_number_of_a_stream_that_is_gone_hides_nothing() -> None:
+    stream = Told()
+    async with told_after(stream, 500) as told:
+        stream.said.put_nowait(Kept(1, "skill.deleted", b"{}"))
+        assert await anext(told) == Fact(1, "skill.deleted", "{}")
+
+
+async def test_a_stream_that_counts_anew_hides_nothing_from_who_listens() -> None:
+    old, new = Kept(500, "skill.deleted", b'"old"'), Kept(1, "skill.deleted", b'"new"')
+    stream = Told(old)
+    async with told_after(stream, 0) as told:
+        # Said while the past is told, it comes by both ways and is told once.
+        stream.said.put_nowait(old)
+        stream.said.put_nowait(new)
+        assert await anext(told) == Fact(500, "skill.deleted", '"old"')
+        assert await anext(told) == Fact(1, "skill.deleted", '"new"')

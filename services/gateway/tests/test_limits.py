@@ -136,7 +136,7 @@ async def client(nats_server: RunningNats) -> AsyncIterator[httpx.AsyncClient]:
 async def ask(client: httpx.AsyncClient, token: str | None, came_from: str) -> httpx.Response:
     headers = {"X-Forwarded-For": came_from}
     if token is not None:
-        headers["Authorization"] = f"Bearer {token}"
+        headers["Authorization"] = f"Bearer {token}".strip()
     return await client.get(SKILLS, headers=headers)
 
 
@@ -164,6 +164,7 @@ async def test_what_is_no_guess_is_not_counted(client: httpx.AsyncClient) -> Non
     reader = secret_token(claims(roles=[]))
     for _ in range(10):
         assert (await ask(client, None, address)).status_code == 401
+        assert (await ask(client, "", address)).status_code == 401
         assert (await ask(client, reader, address)).status_code == 403
 
     assert (await ask(client, "wrong", address)).status_code == 401

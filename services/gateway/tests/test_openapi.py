@@ -1,6 +1,7 @@
 """The OpenAPI document says what really happens."""
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -93,6 +94,18 @@ async def test_what_goes_in_and_comes_out(document: Any) -> None:
         "text/html",
         "application/xml",
     }
+
+
+async def test_bodies_are_shown_with_their_bounds(document: Any) -> None:
+    for name, operation in operations(document):
+        assert ("413" in operation["responses"]) == ("requestBody" in operation), name
+    reject = document["paths"]["/api/admin/skills/{skill_id}/reject"]["post"]
+    body = reject["requestBody"]["content"]["application/json"]["schema"]
+    reason = document["components"]["schemas"][body["$ref"].split("/")[-1]]["properties"]["reason"]
+    assert (reason["minLength"], reason["maxLength"]) == (1, 2000)
+    assert re.search(reason["pattern"], "No.")
+    assert not re.search(reason["pattern"], " \n")
+    assert not re.search(reason["pattern"], "a\x00b")
 
 
 async def test_whatever_changes_something_takes_a_key(document: Any) -> None:

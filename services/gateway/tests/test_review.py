@@ -1,5 +1,6 @@
 """Review and runtime versions, as a client sees them."""
 
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import httpx
@@ -16,6 +17,7 @@ from assay_contracts.review import (
 )
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails
 from assay_contracts.runtime import RollbackRuntime
+from assay_gateway.bodies import MAX_BODY_BYTES
 from assay_gateway.domain import HTTP_STATUS
 from assay_gateway.testing import Records
 
@@ -69,13 +71,49 @@ async def test_a_refusal_says_what_is_allowed(
     }
 
 
-@pytest.mark.parametrize("body", [None, {}, {"reason": ""}, {"reason": "x" * 2001}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        {},
+        {"reason": ""},
+        {"reason": "x" * 2001},
+        {"reason": " \n\t\u3000"},
+        {"reason": "No\x00."},
+        {"reason": "\x00"},
+    ],
+)
 async def test_a_rejection_needs_a_reason(
     client: httpx.AsyncClient, records: Records, body: dict[str, str] | None
 ) -> None:
     response = await client.post(f"/api/admin/skills/{uuid4()}/reject", json=body)
     assert response.status_code == 422
     assert response.json()["code"] == "INVALID_REQUEST"
+    assert records.asked == []
+
+
+async def test_a_reason_may_have_lines(client: httpx.AsyncClient, records: Records) -> None:
+    reason = "\n No.\nNot yet.\n"
+    response = await client.post(f"/api/admin/skills/{uuid4()}/reject", json={"reason": reason})
+    assert response.status_code == 200
+    (asked,) = records.asked
+    assert isinstance(asked, RejectSkill)
+    assert asked.reason == reason
+
+
+@pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x"])
+async def test_a_body_is_not_read_without_end(
+    client: httpx.AsyncClient, records: Records, kind: str
+) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"reason": "'
+        for _ in range(MAX_BODY_BYTES // 1024):
+            yield b"x" * 1024
+
+    response = await client.post(
+        f"/api/admin/skills/{uuid4()}/reject", content=body(), headers={"Content-Type": kind}
+    )
+    assert (response.status_code, response.json()["code"]) == (413, "FILE_TOO_LARGE")
     assert records.asked == []
 
 
@@ -93,6 +131,7 @@ async def test_a_rollback_tells_whom_it_affects(
     body = response.json()
     assert (body["previous_version"], body["current_version"]) == ("v1.3", "v1.2")
     assert body["affected_skills"] == ["csv-analyzer"]
+    assert "1 skill marked as rollback_pending" in body["message"]
     (asked,) = records.asked
     assert isinstance(asked, RollbackRuntime)
     assert (asked.target_version, asked.actor) == ("v1.2", "admin")

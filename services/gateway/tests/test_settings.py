@@ -113,3 +113,9 @@ def test_what_is_wrong_with_one_setting_does_not_show_another(
 
     assert TOKEN not in str(raised.value)
     assert SECRET not in str(raised.value)
+
+
+def test_a_line_end_after_the_token_does_not_belong_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = read(monkeypatch, {"ASSAY_ADMIN_TOKEN": f"{TOKEN}\n"})
+    assert settings.admin_token is not None
+    assert settings.admin_token.get_secret_value() == TOKEN

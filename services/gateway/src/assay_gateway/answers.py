@@ -198,5 +198,6 @@ class RollbackAnswer(Model):
             affected_skills=reply.hidden_skills,
             restored_skills=reply.restored_skills,
             message=f"{reply.current_version} is current now. "
-            f"{hidden} skills marked as rollback_pending, {restored} approved again",
+            f"{hidden} {'skill' if hidden == 1 else 'skills'} marked as rollback_pending,"
+            f" {restored} approved again",
         )

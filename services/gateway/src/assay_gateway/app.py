@@ -24,6 +24,7 @@ from assay_gateway.adapters.tokens import (
     TokenRules,
 )
 from assay_gateway.auth import Authenticate
+from assay_gateway.bodies import SmallBodies
 from assay_gateway.downloads import Download
 from assay_gateway.following import Follow
 from assay_gateway.guard import Guard
@@ -76,6 +77,7 @@ def create_app(settings: Settings) -> Service:
     openapi.install(app)
     keys = _published_keys(settings)
     # The last one added is the first to see a request.
+    app.add_middleware(SmallBodies)
     app.add_middleware(
         Guard,
         authenticate=Authenticate(

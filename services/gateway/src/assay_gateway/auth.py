@@ -58,10 +58,10 @@ class Authenticate:
 
         With UNAUTHORIZED, FORBIDDEN, RATE_LIMITED, or SERVICE_UNAVAILABLE if it cannot be told.
         """
-        shown = [value for name, value in headers if name == b"authorization"]
-        if not shown:
+        token = _bearer_token([value for name, value in headers if name == b"authorization"])
+        if not token:
+            # Nothing to check is no guess.
             raise unauthorized()
-        token = _bearer_token(shown)
         digest = hashlib.sha256(token).digest()
         known = self._known.get(digest)
         if known is not None and self._clock() < known.until:
@@ -77,7 +77,7 @@ class Authenticate:
         return caller
 
     async def _prove(self, token: bytes, digest: bytes, address: str) -> Caller:
-        caller = await self._holder(token) if token else None
+        caller = await self._holder(token)
         if caller is None:
             self._known.pop(digest, None)
             self._failures.count(one_client(address))
@@ -109,8 +109,10 @@ def unauthorized() -> ProblemError:
 
 def _bearer_token(shown: Sequence[bytes]) -> bytes:
     """Empty if there is none, or more than one header that a proxy might read otherwise."""
+    if len(shown) != 1:
+        return b""
     scheme, _, token = shown[0].partition(b" ")
-    return token.strip() if len(shown) == 1 and scheme.lower() == b"bearer" else b""
+    return token.strip() if scheme.lower() == b"bearer" else b""
 
 
 def one_client(address: str) -> str:

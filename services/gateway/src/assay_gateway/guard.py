@@ -40,7 +40,7 @@ class Guard:
                 scope["headers"], client[0] if client else UNKNOWN_ADDRESS
             )
         except ProblemError as error:
-            await _refuse(error, scope, receive, send)
+            await refuse(error, scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -49,9 +49,10 @@ def _is_guarded(path: str) -> bool:
     return path == ADMIN_PATH or path.startswith(f"{ADMIN_PATH}/")
 
 
-async def _refuse(error: ProblemError, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(error: ProblemError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, and take in a little of what is still sent."""
     response = answer(error.problem)
-    if not _has_body(scope):
+    if not has_body(scope):
         await response(scope, receive, send)
         return
     response.headers["Connection"] = "close"
@@ -67,7 +68,7 @@ async def _refuse(error: ProblemError, scope: Scope, receive: Receive, send: Sen
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _has_body(scope: Scope) -> bool:
+def has_body(scope: Scope) -> bool:
     return any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in scope["headers"]

@@ -65,6 +65,11 @@ class Settings(ServiceSettings):
     )
     """Other sites whose pages may use the API from a browser."""
 
+    @field_validator("admin_token", mode="before")
+    @classmethod
+    def _as_a_header_carries_it(cls, token: object) -> object:
+        return token.strip() if isinstance(token, str) else token
+
     @field_validator("jwt_secret")
     @classmethod
     def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:

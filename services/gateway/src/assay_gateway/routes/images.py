@@ -35,7 +35,12 @@ def image_routes(*, ask: Read) -> APIRouter:
 
     @router.post(
         "/rollback",
-        responses=responses("IMAGE_NOT_FOUND", "INVALID_STATUS_TRANSITION", "REQUEST_IN_PROGRESS"),
+        responses=responses(
+            "IMAGE_NOT_FOUND",
+            "INVALID_STATUS_TRANSITION",
+            "REQUEST_IN_PROGRESS",
+            "FILE_TOO_LARGE",
+        ),
     )
     async def roll_back(by: AskedBy, target_version: Target) -> RollbackAnswer:
         """Make another version current; skills it was made without are hidden from agents."""

@@ -21,7 +21,16 @@ from assay_gateway.problems import responses
 from assay_gateway.repeating import AskedBy
 from assay_gateway.service import Read
 
-Reason = Annotated[str, Body(embed=True, min_length=1, max_length=MAX_REASON)]
+Reason = Annotated[
+    str,
+    Body(
+        embed=True,
+        min_length=1,
+        max_length=MAX_REASON,
+        pattern=r"^[^\x00]*[^\s\x00][^\x00]*$",
+        description="Not blank.",
+    ),
+]
 
 STARTING = responses("VALIDATION_IN_PROGRESS", "REQUEST_IN_PROGRESS")
 
@@ -38,7 +47,7 @@ def review_routes(*, ask: Read) -> APIRouter:
         """Let agents use a skill that passed; its environment becomes the next runtime version."""
         return ApproveAnswer.of(await ask(ApproveSkill(skill_id=skill_id, **by)))
 
-    @router.post("/reject")
+    @router.post("/reject", responses=responses("FILE_TOO_LARGE"))
     async def reject_skill(skill_id: UUID, by: AskedBy, reason: Reason) -> RejectReply:
         """Turn a pending skill down."""
         return await ask(RejectSkill(skill_id=skill_id, reason=reason, **by))

@@ -27,7 +27,8 @@ export const signedOut = new EventTarget();
 
 /** The answer to a request that succeeded. Throws ApiError, or AbortError when `signal` says so. */
 export async function send(method, path, { query, json, body, headers, signal } = {}) {
-  const asked = { Authorization: `Bearer ${token.get() ?? ""}`, ...headers };
+  const asked = { ...headers };
+  if (token.get()) asked.Authorization ??= `Bearer ${token.get()}`;
   if (json !== undefined) asked["Content-Type"] = "application/json";
   // The same press of a button sent twice by a flaky connection takes effect once.
   if (method === "POST") asked["Idempotency-Key"] = randomKey();

@@ -12,6 +12,7 @@ import { problem } from "./ui.js";
 export function ask({ title, body, confirm, danger = false, reason = null, act }) {
   return new Promise((resolve) => {
     let done = null;
+    let underway = false;
     const refused = h("div");
     const text = reason && h("textarea", { id: "reason", required: true, maxlength: MAX_REASON });
     const button = h("button", { type: "submit", class: danger ? "danger" : "primary" }, confirm);
@@ -37,22 +38,30 @@ export function ask({ title, body, confirm, danger = false, reason = null, act }
 
     async function submitted(event) {
       event.preventDefault();
-      button.disabled = true;
+      underway = button.disabled = true;
       try {
         done = await act(text ? text.value.trim() : null);
-        dialog.close();
       } catch (error) {
         replace(refused, problem(error));
-        button.disabled = false;
       }
+      underway = button.disabled = false;
+      if (done && dialog.open) dialog.close();
+      else if (done) resolve(done);
+      else if (!dialog.open) open();
     }
 
     function closed() {
+      if (dialog.open) return;
       dialog.remove();
-      resolve(done);
+      // What was asked for is not called back by closing: what comes of it is still told.
+      if (!underway) resolve(done);
     }
 
-    document.body.append(dialog);
-    dialog.showModal();
+    function open() {
+      document.body.append(dialog);
+      dialog.showModal();
+    }
+
+    open();
   });
 }

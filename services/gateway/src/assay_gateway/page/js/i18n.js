@@ -71,8 +71,9 @@ export function clock(iso) {
 
 export function seconds(value) {
   if (value === null || value === undefined) return "–";
-  if (value < 60) return t("unit.seconds", { n: number(value, value < 10 ? 2 : 0) });
-  return t("unit.minutes", { m: number(Math.floor(value / 60)), s: number(Math.round(value % 60)) });
+  const whole = Math.round(value);
+  if (whole < 60) return t("unit.seconds", { n: number(value, value < 10 ? 2 : 0) });
+  return t("unit.minutes", { m: number(Math.floor(whole / 60)), s: number(whole % 60) });
 }
 
 export function between(from, to) {

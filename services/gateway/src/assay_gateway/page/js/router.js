@@ -1,7 +1,8 @@
 // Places of the page, by what follows the # of the address.
 
 import { h, replace } from "./dom.js";
-import { problem, loading } from "./ui.js";
+import { token } from "./api.js";
+import { keepingFocus, loading, problem } from "./ui.js";
 
 const SLOW_MS = 250;
 
@@ -28,13 +29,17 @@ export function note(hash) {
 
 /** Show the present place, after a change of language or of what is known. */
 export async function show({ moved = false } = {}) {
+  // Nobody is signed in: what is shown is the way in, and it stays.
+  if (!token.get()) return;
   current.abort();
   current = new AbortController();
   const { signal } = current;
   const [path, query] = (location.hash.slice(1) || "/skills").split("?");
   const found = routes.map(([pattern, view]) => [path.match(pattern), view]).find(([hit]) => hit);
   const [match, view] = found;
-  const slow = setTimeout(() => replace(outlet, loading()), SLOW_MS);
+  // What is only shown anew stays in sight, and keeps the focus, until it is there.
+  const waiting = moved || !outlet.hasChildNodes();
+  const slow = setTimeout(() => waiting && replace(outlet, loading()), SLOW_MS);
   outlet.setAttribute("aria-busy", "true");
   let content;
   try {
@@ -49,13 +54,16 @@ export async function show({ moved = false } = {}) {
     clearTimeout(slow);
   }
   if (signal.aborted) return;
-  replace(outlet, content);
+  let heading;
+  keepingFocus(outlet, () => {
+    replace(outlet, content);
+    heading = outlet.querySelector("h1");
+    heading.tabIndex = -1;
+  });
   outlet.removeAttribute("aria-busy");
-  const heading = outlet.querySelector("h1");
   document.title = `${heading.textContent} · Assay`;
   arrived(path);
   if (moved) {
-    heading.tabIndex = -1;
     heading.focus();
     scrollTo(0, 0);
   }

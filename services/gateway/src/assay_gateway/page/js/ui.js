@@ -1,6 +1,6 @@
 // Parts that views are put together from.
 
-import { add, h, icon } from "./dom.js";
+import { add, h, icon, replace } from "./dom.js";
 import { named, number, t } from "./i18n.js";
 
 const LOOKS = {
@@ -157,14 +157,35 @@ export function toast(text) {
   announce(text);
 }
 
+/**
+ * A region that shows pages: `load(page)` fetches one, `shown(found, turn)` gives its content.
+ * A page that cannot be had is told in the place of the one before; the first one is thrown.
+ */
+export async function paged(region, load, shown, signal) {
+  async function turn(page) {
+    try {
+      await open(page);
+    } catch (error) {
+      if (signal.aborted || error.status === 401) return;
+      keepingFocus(region, () => replace(region, problem(error, () => turn(page))));
+    }
+  }
+  async function open(page) {
+    const found = await load(page);
+    keepingFocus(region, () => replace(region, shown(found, turn)));
+  }
+  await open(1);
+  return region;
+}
+
 /** Change what is inside `region`, and leave the focus on what takes the place of its holder. */
 export function keepingFocus(region, change) {
   const held = region.contains(document.activeElement) ? document.activeElement : null;
-  const key = held?.getAttribute("href") ?? held?.textContent;
   change();
   if (!held || region.contains(held)) return;
-  const like = [...region.querySelectorAll("a, button, input")].find(
-    (each) => (each.getAttribute("href") ?? each.textContent) === key && !each.disabled,
+  const known = (each) => each.id || each.getAttribute("href") || each.textContent;
+  const like = [...region.querySelectorAll("h1, a, button, input, [tabindex]")].find(
+    (each) => known(each) === known(held) && !each.disabled,
   );
   (like ?? region.querySelector("button:not(:disabled), a"))?.focus();
 }

@@ -1,9 +1,9 @@
 // Who did what, when.
 
 import { get } from "../api.js";
-import { h, replace } from "../dom.js";
+import { h } from "../dom.js";
 import { moment, named, t } from "../i18n.js";
-import { empty, keepingFocus, pager, table } from "../ui.js";
+import { empty, paged, pager, table } from "../ui.js";
 
 const SIZE = 50;
 
@@ -23,13 +23,8 @@ export async function skillAudit({ skill, signal }) {
 }
 
 async function log({ signal, skill_id }) {
-  const region = h("div");
-  const turn = async (page) => {
-    const found = await get("audit", { query: { skill_id, page, size: SIZE }, signal });
-    keepingFocus(region, () => replace(region, shown(found, turn)));
-  };
-  await turn(1);
-  return region;
+  const load = (page) => get("audit", { query: { skill_id, page, size: SIZE }, signal });
+  return paged(h("div"), load, shown, signal);
 }
 
 function shown(found, turn) {

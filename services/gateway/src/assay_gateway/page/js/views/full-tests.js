@@ -5,30 +5,35 @@ import { h, icon, replace } from "../dom.js";
 import { moment, number, t } from "../i18n.js";
 import { ask } from "../dialog.js";
 import { go } from "../router.js";
-import { badge, empty, keepingFocus, pager, table } from "../ui.js";
+import { badge, empty, paged, pager, problem, table } from "../ui.js";
 
 const SIZE = 20;
 
 export async function fullTestsView({ signal }) {
-  const region = h("div");
-  const turn = async (page) => {
-    const found = await get("full-tests", { query: { page, size: SIZE }, signal });
-    keepingFocus(region, () => replace(region, shown(found, turn)));
-  };
-  await turn(1);
+  const load = (page) => get("full-tests", { query: { page, size: SIZE }, signal });
+  const refused = h("div");
+  const begun = () => begin(signal, refused);
   return [
     h(
       "div",
       { class: "title-row" },
       h("div", null, h("h1", null, t("full-tests.title")), h("p", { class: "muted" }, t("full-tests.text"))),
-      h("button", { class: "primary", on: { click: begin } }, icon("run"), t("full-tests.start")),
+      h("button", { class: "primary", on: { click: begun } }, icon("run"), t("full-tests.start")),
     ),
-    region,
+    refused,
+    await paged(h("div"), load, shown, signal),
   ];
 }
 
-async function begin() {
-  const { total } = await get("skills", { query: { status: "approved", size: 1 } });
+async function begin(signal, refused) {
+  replace(refused);
+  let total;
+  try {
+    ({ total } = await get("skills", { query: { status: "approved", size: 1 }, signal }));
+  } catch (error) {
+    if (!signal.aborted) replace(refused, problem(error));
+    return;
+  }
   const started = await ask({
     title: t("full-tests.start-title"),
     body: h("p", null, t("full-tests.start-text", { n: number(total) })),

@@ -1,22 +1,17 @@
 // Every validation of a skill, and how its score went.
 
 import { get } from "../api.js";
-import { h, replace } from "../dom.js";
+import { h } from "../dom.js";
 import { historyPicture } from "../charts.js";
 import { between, moment, named, number, score, t } from "../i18n.js";
-import { badge, card, empty, keepingFocus, pager, said, table } from "../ui.js";
+import { badge, card, empty, paged, pager, said, table } from "../ui.js";
 
 const SIZE = 20;
 
 export async function history({ skill, signal }) {
-  const region = h("div", { class: "stack" });
-  const turn = async (page) => {
-    const query = { page, size: SIZE };
-    const found = await get(`skills/${skill.skill_id}/validations`, { query, signal });
-    keepingFocus(region, () => replace(region, shown(skill, found, turn)));
-  };
-  await turn(1);
-  return region;
+  const path = `skills/${skill.skill_id}/validations`;
+  const load = (page) => get(path, { query: { page, size: SIZE }, signal });
+  return paged(h("div", { class: "stack" }), load, (found, turn) => shown(skill, found, turn), signal);
 }
 
 function shown(skill, found, turn) {

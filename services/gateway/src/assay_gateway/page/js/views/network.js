@@ -12,10 +12,16 @@ export async function network({ report }) {
     .sort((a, b) => a.at.localeCompare(b.at));
   const omitted = report.runs.reduce((sum, run) => sum + run.network_calls_omitted, 0);
   return [
-    calls.length === 0 ? h("div", { class: "card" }, empty(t("network.none"), t("network.none-text"))) : shown(calls, report),
+    calls.length === 0 ? h("div", { class: "card" }, nothing(report)) : shown(calls, report),
     omitted > 0 && notice(tn("network.omitted", omitted)),
     proofs(report.runs),
   ];
+}
+
+function nothing({ runs }) {
+  const watched = runs.some((run) => run.sandbox?.network === "blocked");
+  if (watched) return empty(t("network.none"), t("network.none-text"));
+  return empty(t("network.unwatched"), t("network.unwatched-text"));
 }
 
 function shown(calls, report) {

@@ -8,7 +8,8 @@ import { badge, card, cardHead, facts, notice, problem, said, table, yesNo } fro
 import { findings } from "./upload.js";
 
 export async function overview({ skill, report }) {
-  const rehearsed = report.models.some((each) => each.model.startsWith("rehearsal"));
+  const { models } = report;
+  const rehearsed = models.length > 0 && models.every((each) => each.model.startsWith("rehearsal"));
   return h(
     "div",
     { class: "columns" },

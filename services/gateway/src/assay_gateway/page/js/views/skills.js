@@ -20,7 +20,11 @@ export async function skillsView({ query, signal }) {
   const filters = h("div", { class: "filters", role: "group", "aria-label": t("skills.by-status") });
   const results = h("div");
   let timer = null;
-  signal.addEventListener("abort", () => clearTimeout(timer));
+  let typing = null;
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    clearTimeout(typing);
+  });
 
   async function update({ quiet = false } = {}) {
     clearTimeout(timer);
@@ -97,7 +101,6 @@ export async function skillsView({ query, signal }) {
     update();
   }
 
-  let typing = null;
   const search = h("input", {
     id: "search",
     type: "search",
