@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import httpx
 import pytest
 
+from assay_cli.client import Unreachable
 from assay_cli.embedded.data import DataFolder, Running
 from assay_cli.testing_gateway import JSON, ScriptedGateway
 
@@ -97,6 +99,48 @@ def test_an_address_must_be_one(assay: Run) -> None:
     done = assay("config", "set", "url", "assay.example")
     assert done.returncode == 2
     assert "http" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://h:port", "assay.example", "http://", "ht\n"]
+)
+def test_a_flag_that_is_no_address_is_bad_input(assay: Run, url: str) -> None:
+    done = assay("skills", "list", "--url", url, "--token", "t")
+    assert done.returncode == 2
+    assert "is no address" in done.stderr
+
+
+def test_blanks_around_a_token_do_not_belong_to_it(
+    assay: Run, answering: ScriptedGateway, tmp_path: Path
+) -> None:
+    file = tmp_path / "written-by-hand.toml"
+    file.write_text(f'url = "{answering.url}"\ntoken = "from-file\\n"')
+    from_file = assay("skills", "list", ASSAY_CONFIG=str(file))
+    assert from_file.returncode == 0, from_file.stderr
+    assert assay("skills", "list", ASSAY_ADMIN_TOKEN="from-environment\n").returncode == 0
+    assert assay("skills", "list", "--token", " from-flag\r\n").returncode == 0
+    assert assay("config", "set", "token", "set\n").returncode == 0
+    assert assay("skills", "list", ASSAY_ADMIN_TOKEN="\n").returncode == 0
+    assert tokens(answering) == [
+        f"Bearer {token}" for token in ("from-file", "from-environment", "from-flag", "set")
+    ]
+
+
+@pytest.mark.parametrize("token", ["sec\nret", "sécret", "sec\x7fret"])
+def test_a_token_that_no_header_can_carry_is_refused_unseen(
+    assay: Run, answering: ScriptedGateway, token: str
+) -> None:
+    done = assay("skills", "list", "--url", answering.url, "--token", token)
+    assert done.returncode == 2
+    assert "token" in done.stderr
+    assert "ret" not in done.stderr
+    assert assay("config", "set", "token", token).returncode == 2
+    assert answering.requests == []
+
+
+def test_what_is_wrong_with_our_own_request_is_not_told_with_the_token() -> None:
+    error = httpx.LocalProtocolError("Illegal header value b'Bearer secret'")
+    assert "secret" not in str(Unreachable("http://assay.example", error))
 
 
 def test_the_shell_completes_words(assay: Run) -> None:

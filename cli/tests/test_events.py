@@ -1,5 +1,6 @@
 """`assay events`: facts from the gateway, resumed after a break, and straight from the bus."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -9,7 +10,10 @@ from subprocess import CompletedProcess
 from uuid import UUID
 
 import nats
+import pytest
 
+from assay_cli import client
+from assay_cli.config import Connection
 from assay_cli.testing import RunningNats
 from assay_cli.testing_gateway import JSON, ScriptedGateway
 from assay_contracts.review import SkillDeleted
@@ -77,6 +81,44 @@ def test_a_refusal_ends_it(assay: Run, gateway: ScriptedGateway) -> None:
     done = assay("events", ASSAY_URL=gateway.url, ASSAY_ADMIN_TOKEN="t")
     assert done.returncode == 2
     assert done.stderr == "assay: UNAUTHORIZED: Send a token.\n"
+
+
+class Clock:
+    """Stands in for the module `time`."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+async def test_a_stream_that_was_quiet_for_long_is_taken_up_again_when_it_breaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(client, "time", clock)
+    connections = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        # More is promised than comes, so that the client sees a break and no end.
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"
+        writer.write(head + b": listening\n\n")
+        if connections == 1:
+            clock.now += 2 * client.UNREACHABLE_AFTER_S
+        else:
+            writer.write(b"id: 4\nevent: skill.deleted\ndata: {}\n\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    here = Connection(f"http://{host}:{port}", "t", on_this_machine=True)
+    async with server, client.AssayClient(here) as assay:
+        event = await anext(assay.events({}, None))
+    assert (event.id, connections) == ("4", 2)
 
 
 async def test_the_bus_itself_can_be_listened_to(nats_server: RunningNats) -> None:

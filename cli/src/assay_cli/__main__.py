@@ -3,10 +3,13 @@
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from assay_cli.config import URL_VARIABLE, configured, connection, data_folder
 from assay_cli.interface.config import config
@@ -16,7 +19,42 @@ from assay_cli.interface.options import Json, Skill, Token, Url
 from assay_cli.interface.skills import skills
 from assay_cli.outcome import CommandError, Exit, Interrupted
 
+
+class Commands(TyperGroup):
+    """Ends as inconclusive when nobody reads what is printed; Typer would end with 1, failed."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        with _for_a_reader():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _for_a_reader():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _for_a_reader() -> Iterator[None]:
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError as error:
+        _point_nowhere(sys.stdout)
+        raise CommandError(
+            "Whoever read the output went away before its end: the exit code says nothing of a"
+            " skill.",
+            Exit.INCONCLUSIVE,
+        ) from error
+
+
+def _point_nowhere(stream: TextIO) -> None:
+    """What is left in its buffer would break the pipe once more when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -218,7 +256,10 @@ def main() -> None:
 
 
 def _complain(message: str, details: tuple[str, ...] = ()) -> None:
-    sys.stderr.write("\n".join((f"assay: {' '.join(message.split())}", *details)) + "\n")
+    try:
+        sys.stderr.write("\n".join((f"assay: {' '.join(message.split())}", *details)) + "\n")
+    except BrokenPipeError:
+        _point_nowhere(sys.stderr)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,10 @@ class Refused(CommandError):
 
 class Unreachable(CommandError):
     def __init__(self, url: str, error: Exception) -> None:
+        # What our own request lacks is told with the request, and the token in it.
+        told = "" if isinstance(error, httpx.LocalProtocolError) else one_line(str(error))
         super().__init__(
-            f"Assay at {url} cannot be reached ({one_line(str(error)) or type(error).__name__}):"
+            f"Assay at {url} cannot be reached ({told or type(error).__name__}):"
             " see that it runs and that the address is right.",
             Exit.INCONCLUSIVE,
         )
@@ -70,9 +72,11 @@ class AssayClient:
     """An async context manager; every method raises Refused or Unreachable."""
 
     def __init__(self, connection: Connection) -> None:
+        """Raises CommandError for an address that is none."""
         self._url = connection.url.rstrip("/")
+        self._heard_at = time.monotonic()
         self._http = httpx.AsyncClient(
-            base_url=f"{self._url}{API}",
+            base_url=_base(self._url),
             headers={"Authorization": f"Bearer {connection.token}"},
             timeout=TIMEOUT,
             trust_env=not connection.on_this_machine,
@@ -142,12 +146,11 @@ class AssayClient:
 
         A gateway that does not answer is waited for, since a supervisor may bring it back.
         """
-        answered = time.monotonic()
+        self._heard_at = time.monotonic()
         while True:
             try:
                 async with aclosing(self._stream(skill_id)) as statuses:
                     async for status in statuses:
-                        answered = time.monotonic()
                         yield status
                         if status.validation_stage in ENDED:
                             return
@@ -156,11 +159,10 @@ class AssayClient:
             try:
                 status = await self.status(skill_id)
             except CommandError as error:
-                waited_s = time.monotonic() - answered
-                if error.exit_code != Exit.INCONCLUSIVE or waited_s > UNREACHABLE_AFTER_S:
+                if error.exit_code != Exit.INCONCLUSIVE or self._is_gone():
                     raise
             else:
-                answered = time.monotonic()
+                self._heard_at = time.monotonic()
                 yield status
                 if status.validation_stage in ENDED:
                     return
@@ -170,18 +172,20 @@ class AssayClient:
         self, parameters: Parameters, last_id: str | None
     ) -> AsyncGenerator[ServerSentEvent, None]:
         """Public facts, from after `last_id` on; without it from now on. Never ends by itself."""
-        answered = time.monotonic()
+        self._heard_at = time.monotonic()
         while True:
             try:
                 async with aclosing(self._events("/events", parameters, last_id)) as events:
                     async for event in events:
-                        answered = time.monotonic()
                         last_id = event.id or last_id
                         yield event
             except (httpx.HTTPError, SSEError) as error:
-                if time.monotonic() - answered > UNREACHABLE_AFTER_S:
+                if self._is_gone():
                     raise Unreachable(self._url, error) from error
             await asyncio.sleep(POLL_S)
+
+    def _is_gone(self) -> bool:
+        return time.monotonic() - self._heard_at > UNREACHABLE_AFTER_S
 
     async def _stream(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
         async with aclosing(self._events(f"/skills/{skill_id}/events", {}, None)) as events:
@@ -204,8 +208,12 @@ class AssayClient:
                 await source.response.aread()
                 raise Refused(_problem(source.response), source.response.status_code)
             source.response.raise_for_status()
-            async for event in source.aiter_sse():
-                yield event
+            try:
+                async for event in source.aiter_sse():
+                    yield event
+            finally:
+                # A stream that was open is an answer, however quiet it was.
+                self._heard_at = time.monotonic()
 
     async def _ask(
         self,
@@ -220,11 +228,28 @@ class AssayClient:
             answer = await self._http.request(
                 method, path, params=dict(parameters or {}), json=body, files=files
             )
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except httpx.HTTPError as error:
             raise Unreachable(self._url, error) from error
         if answer.is_success:
             return answer
         raise Refused(_problem(answer), answer.status_code)
+
+
+def _base(url: str) -> httpx.URL:
+    try:
+        base = httpx.URL(f"{url}{API}")
+    except httpx.InvalidURL as error:
+        raise _no_address(url) from error
+    if base.scheme not in {"http", "https"} or not base.host:
+        raise _no_address(url)
+    return base
+
+
+def _no_address(url: str) -> CommandError:
+    return CommandError(
+        f"'{one_line(url)}' is no address of an Assay: it looks like https://assay.example:8002.",
+        Exit.BAD_INPUT,
+    )
 
 
 def _problem(answer: httpx.Response) -> Problem:

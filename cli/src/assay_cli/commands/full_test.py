@@ -4,13 +4,12 @@ import asyncio
 from typing import Final
 from uuid import UUID
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assay_cli.client import POLL_S, AssayClient, parsed, with_client
 from assay_cli.config import Connection
 from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import moment, number, say, say_document, show_facts, show_table
+from assay_cli.output import console, moment, number, say, say_document, show_facts, show_table
 from assay_cli.text import one_line
 from assay_contracts.full_tests import FullTestCounts, FullTestPage, FullTestView
 
@@ -98,15 +97,15 @@ async def _newest(client: AssayClient) -> UUID:
 
 async def _until_ended(client: AssayClient, full_test_id: UUID) -> bytes:
     """What it comes to, its progress shown meanwhile: a bar, or a line for each skill."""
-    console = Console(stderr=True)
+    screen = console(stderr=True)
     said: set[str] = set()
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
+        console=screen,
+        disable=not screen.is_terminal,
     ) as bar:
         task = bar.add_task("skills tested", total=None)
         while True:
@@ -117,7 +116,7 @@ async def _until_ended(client: AssayClient, full_test_id: UUID) -> bytes:
                 if skill.verdict is not None and skill.skill_name not in said:
                     said.add(skill.skill_name)
                     score = number(skill.scores.overall if skill.scores else None)
-                    console.print(
+                    screen.print(
                         f"{one_line(skill.skill_name)}: {skill.verdict}, {score}", markup=False
                     )
             if view.status in ENDED:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from rich.console import Console
 from rich.text import Text
 
 from assay_cli.outcome import CommandError, Exit
+from assay_cli.output import console
 from assay_cli.sarif import sarif_log
 from assay_cli.text import one_line
 from assay_contracts.skills import Finding, Severity
@@ -78,16 +78,16 @@ def _print(document: dict[str, object]) -> None:
 
 
 def _show(source: Path, checked: Checked) -> None:
-    console = Console()
+    screen = console()
     for severity, heading in HEADING.items():
         findings = [finding for finding in checked.findings if finding.severity == severity]
         if findings:
-            console.print(Text(heading, style=STYLE[severity]))
+            screen.print(Text(heading, style=STYLE[severity]))
             for finding in findings:
                 # Unwrapped, so that what finds places in lines of text finds them in these.
-                console.print(_entry(source, finding), soft_wrap=True)
-            console.print()
-    console.print(Text(f"{one_line(str(source))}: {_summary(checked)}"), soft_wrap=True)
+                screen.print(_entry(source, finding), soft_wrap=True)
+            screen.print()
+    screen.print(Text(f"{one_line(str(source))}: {_summary(checked)}"), soft_wrap=True)
 
 
 def _entry(source: Path, finding: Finding) -> Text:

@@ -2,44 +2,40 @@
 
 import asyncio
 import os
-import sys
 import time
 from pathlib import Path
 
+from assay_cli.config import TOKEN_VARIABLE, sendable
 from assay_cli.embedded.data import DataInUse, Running
 from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.process import StartFailed
 from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
 from assay_cli.outcome import CommandError, Exit, Interrupted
+from assay_cli.output import say
 from assay_cli.running import run_until_stopped
 from assay_gateway.settings import MIN_ADMIN_TOKEN
 
 
-def say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
 def up(*, port: int, data: Path) -> None:
     """Run until a signal asks to stop. Raises CommandError."""
-    if 0 < len(os.environ.get("ASSAY_ADMIN_TOKEN", "")) < MIN_ADMIN_TOKEN:
+    token = sendable(os.environ.get(TOKEN_VARIABLE))
+    if 0 < len(token) < MIN_ADMIN_TOKEN:
         raise CommandError(
-            f"ASSAY_ADMIN_TOKEN needs at least {MIN_ADMIN_TOKEN} characters, so that nobody guesses"
+            f"{TOKEN_VARIABLE} needs at least {MIN_ADMIN_TOKEN} characters, so that nobody guesses"
             " it: choose a longer one, or leave it out to have one made.",
             Exit.BAD_INPUT,
         )
     try:
-        run_until_stopped(_up(port=port, data=data))
+        run_until_stopped(_up(port=port, data=data, token=token or None))
     except Interrupted:
         say("Stopped.")
     except (DataInUse, StartFailed, OSError) as error:
         raise CommandError(str(error), Exit.INCONCLUSIVE) from error
 
 
-async def _up(*, port: int, data: Path) -> None:
+async def _up(*, port: int, data: Path, token: str | None) -> None:
     began = time.monotonic()
-    token = os.environ.get("ASSAY_ADMIN_TOKEN")
     say(f"Starting Assay in {data} …")
     async with Stack(data, port=port, admin_token=token, on_event=_tell) as stack:
         stack.data.announce(Running(stack.url, stack.admin_token))
