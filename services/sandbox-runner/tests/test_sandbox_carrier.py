@@ -231,6 +231,22 @@ async def test_servers_inside_are_reached_from_inside(online: Sandbox) -> None:
     assert await printed(online, program) == "b'served\\n'\n"
 
 
+async def test_a_connection_that_breaks_is_no_longer_watched() -> None:
+    """What the event loop still watched of a closed socket would be in the way of the next."""
+    (one, inside), (other, outside) = socket.socketpair(), socket.socketpair()
+    for end in (one, other, inside, outside):
+        end.setblocking(False)
+    numbers = {one.fileno(), other.fileno()}
+    carrying = asyncio.create_task(carrier._between(one, other))
+    await asyncio.sleep(0)
+    outside.close()
+    inside.send(b"to nobody")  # breaks the pipe while the way back waits to read, or finds it ended
+    await carrying
+    inside.close()
+    watched = set(asyncio.get_running_loop()._selector.get_map())  # type: ignore[attr-defined]
+    assert not watched & numbers
+
+
 async def test_nothing_of_the_machine_lies_open_afterwards(
     provider: BubblewrapProvider, skills: Path
 ) -> None:

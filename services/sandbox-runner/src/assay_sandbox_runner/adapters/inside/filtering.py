@@ -31,12 +31,12 @@ class NoFilter(Exception):
     """The kernel does not take the filter."""
 
 
-def filter_code(*, notify: bool, questions: bool) -> bytes:
+def filter_code(*, questions: bool) -> bytes:
     """The system call filter, as BPF.
 
     Sockets may be unix, IPv4, IPv6 or netlink: others (vsock above all) are not confined by a
     network namespace. What could go round the filter or around the namespace does not exist.
-    With `notify`, calls that name a destination wait until a listener has seen them; with
+    Calls that name a destination wait until a listener has seen them; with
     `questions`, also what may ask a name server over a socket that is connected already.
     """
     arm = os.uname().machine == "aarch64"
@@ -89,34 +89,31 @@ def filter_code(*, notify: bool, questions: bool) -> bytes:
     add(give, no_such_family)
     add(give, allow)
 
-    if notify:
-        for number in (connect, sendmsg, sendmmsg):
-            add(equal, number, 0, 1)
-            add(give, ask)
-        add(equal, sendto, 1, 0)
-        add(give, allow)
-        # A `sendto` without an address goes where an earlier `connect` was seen to go.
-        add(load, fifth_argument_at)
-        add(equal, 0, 0, 5 if questions else 3)
-        add(load, fifth_argument_at + 4)
-        add(equal, 0, 0, 3 if questions else 1)
-        if questions:
-            add(load, third_argument_at)
-            add(more, _QUESTION_BYTES, 0, 1)
-        add(give, allow)
+    for number in (connect, sendmsg, sendmmsg):
+        add(equal, number, 0, 1)
         add(give, ask)
-    else:
-        add(give, allow)
+    add(equal, sendto, 1, 0)
+    add(give, allow)
+    # A `sendto` without an address goes where an earlier `connect` was seen to go.
+    add(load, fifth_argument_at)
+    add(equal, 0, 0, 5 if questions else 3)
+    add(load, fifth_argument_at + 4)
+    add(equal, 0, 0, 3 if questions else 1)
+    if questions:
+        add(load, third_argument_at)
+        add(more, _QUESTION_BYTES, 0, 1)
+    add(give, allow)
+    add(give, ask)
     return b"".join(program)
 
 
-def install_filter(*, notify: bool, questions: bool = False) -> int | None:
-    """Install the filter on this thread; return the listener if there is to be one.
+def install_filter(*, questions: bool = False) -> int:
+    """Install the filter on this thread; return the listener.
 
     Raises:
         NoFilter: the kernel refuses.
     """
-    code = filter_code(notify=notify, questions=questions)
+    code = filter_code(questions=questions)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))
     set_filter, new_listener, wait_killable = 1, 8, 32
@@ -124,13 +121,13 @@ def install_filter(*, notify: bool, questions: bool = False) -> int | None:
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     result = -1
     # Without `wait_killable` (Linux 5.19) a signal repeats the call, which is then seen twice.
-    for flags in (new_listener | wait_killable, new_listener) if notify else (0,):
+    for flags in (new_listener | wait_killable, new_listener):
         result = _libc.syscall(seccomp, set_filter, flags, ctypes.byref(program))
         if result >= 0 or ctypes.get_errno() != errno.EINVAL:
             break
     if result < 0:
         raise NoFilter("cannot filter system calls: " + os.strerror(ctypes.get_errno()))
-    return result if notify else None
+    return result
 
 
 def deliverer(control: socket.socket, message: bytes, descriptors: list[int]) -> Callable[[], None]:

@@ -162,9 +162,7 @@ def live(spec: Spec, control: socket.socket, *, parent_ended: int) -> NoReturn:
     kernel.give_up_capabilities()
     processes.hide()
     deliver = deliverer(control, b'{"op": "ready"}', observed)
-    listener = install_filter(notify=True)
-    if listener is not None:
-        observed.insert(0, listener)
+    observed.insert(0, install_filter())
     deliver()
     _keep_only(control)
     housing.wait_for_end()

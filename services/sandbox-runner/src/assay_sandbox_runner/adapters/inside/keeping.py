@@ -237,12 +237,10 @@ class _Keeper:
         descriptors: list[int] = []
         deliver = filtering.deliverer(control, b"listener", descriptors)
         try:
-            listener = filtering.install_filter(notify=True, questions=True)
+            descriptors.append(filtering.install_filter(questions=True))
         except filtering.NoFilter as error:
             control.send(str(error).encode())
             raise OSError(str(error)) from error
-        assert listener is not None
-        descriptors.append(listener)
         deliver()
 
     def _let_go_of_streams(self) -> None:
