@@ -239,10 +239,11 @@ async def test_a_connection_that_breaks_is_no_longer_watched() -> None:
     numbers = {one.fileno(), other.fileno()}
     carrying = asyncio.create_task(carrier._between(one, other))
     await asyncio.sleep(0)
-    outside.close()
-    inside.send(b"to nobody")  # breaks the pipe while the way back waits to read, or finds it ended
+    outside.shutdown(socket.SHUT_RD)
+    inside.send(b"to nobody")  # breaks the way out, while the way back still waits
     await carrying
     inside.close()
+    outside.close()
     watched = set(asyncio.get_running_loop()._selector.get_map())  # type: ignore[attr-defined]
     assert not watched & numbers
 
