@@ -45,7 +45,7 @@ schemas: $(READY) ## Write the JSON Schemas of all messages and the AsyncAPI doc
 
 lock: ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
 	@$(FIND_UV); \
-	"$$uv" pip compile cli/pyproject.toml requirements-dev.in $(ARGS) \
+	"$$uv" pip compile $(addsuffix /pyproject.toml,$(PACKAGES)) requirements-dev.in $(ARGS) \
 	  --universal --python-version 3.11 --generate-hashes --no-header --quiet \
 	  $(foreach package,$(notdir $(PACKAGES)),--no-emit-package assay-$(package)) \
 	  --output-file requirements.lock

@@ -7,7 +7,7 @@ import pytest
 
 from assay_cli.embedded.postgres import PostgresServer
 from assay_cli.embedded.process import Child
-from assay_cli.testing import RunningNats, private_folder, running_nats
+from assay_testkit.servers import RunningNats, private_folder, running_nats
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_cli.embedded.postgres import PostgresServer
 from assay_cli.embedded.process import Child
-from assay_cli.testing import RunningNats, private_folder, running_nats
 from assay_contracts.base import Result, Work
 from assay_contracts.full_tests import FullTestSummary, ListFullTests, StartFullTest
 from assay_contracts.topology import WORKERS
@@ -26,10 +25,11 @@ from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.settings import Settings
-from assay_scorer.testing import NOW, a_validation, well_done
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.scorer import NOW, a_validation, well_done
+from assay_testkit.servers import RunningNats, private_folder, running_nats
 from bench.report import Bench
 
 SKILLS: Final = 200

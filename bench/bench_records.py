@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_cli.embedded.postgres import PostgresServer
 from assay_cli.embedded.process import Child
-from assay_cli.testing import private_folder, running_nats
 from assay_contracts.base import Work
 from assay_contracts.review import ListAudit
 from assay_contracts.rpc import ListSkills, ListValidations
@@ -30,10 +29,11 @@ from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.service import Conduct
 from assay_scorer.settings import Settings
-from assay_scorer.testing import NOW, Shelf, Silent, a_validation, an_upload, said, well_done
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.scorer import NOW, Shelf, Silent, a_validation, an_upload, said, well_done
+from assay_testkit.servers import private_folder, running_nats
 from bench.bare import quantile
 from bench.report import Bench
 

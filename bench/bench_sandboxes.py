@@ -15,7 +15,7 @@ from assay_contracts.runs import NetworkMode, RunFinished
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider, layout
 from assay_sandbox_runner.adapters.inside.launcher import STAGE
 from assay_sandbox_runner.ports import Limits
-from assay_sandbox_runner.testing import Runner, a_run, a_task
+from assay_testkit.runner import Runner, a_run, a_task
 from bench.report import Bench
 
 ROUNDS: Final = 25

@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 
 from assay_cli.__main__ import main
-from assay_cli.testing_gateway import ScriptedGateway, scripted_gateway
 from assay_contracts.grades import Evidence, Grade
 from assay_contracts.reports import Prose, Report, RunReport
 from assay_contracts.rpc import SkillStatusView
@@ -26,6 +25,7 @@ from assay_contracts.runs import (
 from assay_contracts.skills import Dependencies, Finding, ValidationStage
 from assay_contracts.tasks import CheckResult, FileCheck, Task
 from assay_contracts.validations import ProgressStep, Scores, Verdict
+from assay_testkit.scripted_gateway import ScriptedGateway, scripted_gateway
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SKILL_ID = UUID(int=1)

@@ -16,7 +16,6 @@ from nats.js.errors import APIError
 
 from assay_cli.embedded.nats import BUS_USERS, SERVICES, BusUser, NatsServer, new_passwords
 from assay_cli.embedded.ports import free_ports
-from assay_cli.testing import RunningNats, running_nats
 from assay_contracts.base import Message, Work
 from assay_contracts.topology import FACTS, GRANTS, LANES, WORK_MESSAGES, ServiceName
 from assay_contracts.validations import (
@@ -25,6 +24,7 @@ from assay_contracts.validations import (
     ValidationProgressed,
     ValidationTimings,
 )
+from assay_testkit.servers import RunningNats, running_nats
 
 EVERY_MESSAGE: tuple[type[Message], ...] = (
     *FACTS,

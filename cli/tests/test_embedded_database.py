@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from assay_cli.embedded.postgres import PostgresServer, socket_path_fits
 from assay_cli.embedded.process import Child, StartFailed
-from assay_cli.testing import private_folder
+from assay_testkit.servers import private_folder
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 
 from assay_cli import client
 from assay_cli.config import Connection
-from assay_cli.testing import RunningNats
-from assay_cli.testing_gateway import JSON, ScriptedGateway
 from assay_contracts.review import SkillDeleted
+from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_testkit.servers import RunningNats
 
 Run = Callable[..., CompletedProcess[str]]
 

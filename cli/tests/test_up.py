@@ -21,8 +21,8 @@ import pytest
 from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.ports import free_ports
 from assay_cli.packing import pack
-from assay_cli.testing import private_folder
 from assay_contracts.reports import Report
+from assay_testkit.servers import private_folder
 
 EXAMPLE = Path(__file__).parents[2] / "examples/skills/csv-analyzer"
 TOKEN = "a-token-of-our-own"

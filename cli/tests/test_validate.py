@@ -12,11 +12,11 @@ import pytest
 
 from assay_cli.client import AssayClient, Refused, Unreachable
 from assay_cli.config import Connection
-from assay_cli.testing_gateway import JSON, ScriptedGateway
 from assay_contracts.reports import Report
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails, SkillStatusView
 from assay_contracts.skills import Finding, ValidationStage
 from assay_contracts.validations import Verdict
+from assay_testkit.scripted_gateway import JSON, ScriptedGateway
 
 SKILL_ID = UUID(int=1)
 TOKEN = "secret-token"

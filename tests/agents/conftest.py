@@ -20,7 +20,6 @@ import pytest
 from pydantic import SecretStr
 
 from assay_agentkit.models import ModelSettings, model_label, open_model
-from assay_agentkit.testing import ModelServer, running_model_server
 from assay_contracts.base import Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
@@ -32,16 +31,17 @@ from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
 from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
-from assay_judge.testing import BundlesInMemory, TracesInMemory
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.service import CarryOutRun, CleanUp
-from assay_sandbox_runner.testing import Runner, Store
 from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
+from assay_testkit.judge import BundlesInMemory, TracesInMemory
+from assay_testkit.models import ModelServer, running_model_server
+from assay_testkit.runner import Runner, Store
 
 SKILLS = Path(__file__).parents[1] / "skills"
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

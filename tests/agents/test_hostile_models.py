@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
-from assay_agentkit.testing import (
+from assay_judge.rehearsal.grader import grade_policy
+from assay_judge.rehearsal.planner import plan_policy
+from assay_judge.rehearsal.reporter import report_policy
+from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_testkit.models import (
     Answer,
     ModelServer,
     Script,
@@ -21,10 +25,6 @@ from assay_agentkit.testing import (
     tool_results,
     tools_offered,
 )
-from assay_judge.rehearsal.grader import grade_policy
-from assay_judge.rehearsal.planner import plan_policy
-from assay_judge.rehearsal.reporter import report_policy
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 
 GOOD, BROKEN, TALKER = "json-sorter", "exits-nonzero", "inject-manual"
 POLICIES: dict[str, Policy] = {

@@ -102,7 +102,9 @@ def test_every_service_is_cut_the_same_way(service: str) -> None:
     assert (package.parents[1] / "tests").is_dir()
 
 
-@pytest.mark.parametrize("package", [*SERVICES, "contracts", "servicekit", "agentkit", "cli"])
+@pytest.mark.parametrize(
+    "package", [*SERVICES, "contracts", "servicekit", "agentkit", "testkit", "cli"]
+)
 def test_a_package_declares_what_it_imports(package: str) -> None:
     folder = source(package)
     project = tomllib.loads((folder.parents[1] / "pyproject.toml").read_text())["project"]
@@ -112,8 +114,6 @@ def test_a_package_declares_what_it_imports(package: str) -> None:
     }
     distributions = packages_distributions()
     for path in folder.rglob("*.py"):
-        if path.name == "testing.py":
-            continue
         for module in imports(path):
             name = top(module)
             if name in sys.stdlib_module_names or name == import_name(package):

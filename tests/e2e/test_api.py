@@ -21,7 +21,7 @@ import pytest
 import pytest_asyncio
 
 from assay_cli.embedded.stack import Stack
-from assay_cli.testing import private_folder
+from assay_testkit.servers import private_folder
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from assay_cli.embedded.data import Running
 from assay_cli.embedded.stack import Stack
-from assay_cli.testing import private_folder
+from assay_testkit.servers import private_folder
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

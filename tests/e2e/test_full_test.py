@@ -17,8 +17,8 @@ import pytest_asyncio
 from nats.aio.msg import Msg
 
 from assay_cli.embedded.stack import Stack
-from assay_cli.testing import private_folder, slow_skill
 from assay_contracts.full_tests import FullTestCompleted, FullTestView
+from assay_testkit.servers import private_folder, slow_skill
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin

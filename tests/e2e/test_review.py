@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 
 from assay_cli.embedded.stack import Stack
-from assay_cli.testing import private_folder
-from assay_sandbox_runner.testing import wheel
+from assay_testkit.runner import wheel
+from assay_testkit.servers import private_folder
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin

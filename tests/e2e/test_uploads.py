@@ -21,8 +21,8 @@ import pytest
 
 from assay_contracts.skills import Finding
 from assay_ingest.domain.rules import RULES
-from assay_ingest.hostile import HOSTILE
-from assay_ingest.testing import Entry, skill_zip
+from assay_testkit.archives import Entry, skill_zip
+from assay_testkit.hostile import HOSTILE
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin

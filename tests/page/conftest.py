@@ -16,7 +16,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
 
 from assay_cli.embedded.stack import Stack
-from assay_cli.testing import private_folder
+from assay_testkit.servers import private_folder
 
 SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 PATIENCE_S = 60.0

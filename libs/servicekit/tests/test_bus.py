@@ -13,7 +13,6 @@ from nats.js.api import ConsumerConfig
 from pydantic import SecretStr
 
 from assay_cli.embedded.nats import BusUser
-from assay_cli.testing import RunningNats
 from assay_contracts.base import Result
 from assay_contracts.rpc import GetReport, GetStatus, ListSkills, Problem, ProblemError, SkillPage
 from assay_contracts.topology import ServiceName
@@ -25,6 +24,7 @@ from assay_contracts.validations import (
 )
 from assay_servicekit.bus import Bus, Unavailable
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.servers import RunningNats
 
 PATIENCE_S = 20.0
 

@@ -13,12 +13,12 @@ from prometheus_client import REGISTRY
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import ListSkills, ProblemError, SkillPage, SkillSummary
 from assay_contracts.topology import ServiceName
 from assay_servicekit.bus import Bus
 from assay_servicekit.questions import WORKERS
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.servers import RunningNats
 
 PATIENCE_S = 20.0
 

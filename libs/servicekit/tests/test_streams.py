@@ -7,12 +7,12 @@ from uuid import uuid4
 
 from pydantic import SecretStr
 
-from assay_cli.testing import RunningNats
 from assay_contracts.review import SkillDeleted
 from assay_contracts.topology import ServiceName
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
 from assay_servicekit.streams import Kept
+from assay_testkit.servers import RunningNats
 
 
 @asynccontextmanager

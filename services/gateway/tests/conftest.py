@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest_asyncio
 
-from assay_cli.testing import RunningNats
-from assay_gateway.testing import ADMIN_TOKEN, Ingest, Records, running_gateway
+from assay_testkit.gateway import ADMIN_TOKEN, Ingest, Records, running_gateway
+from assay_testkit.servers import RunningNats
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -24,7 +24,14 @@ from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from assay_gateway.adapters.testing import (
+from assay_gateway.adapters.tokens import LEEWAY_S, SharedSecret, SignedTokens, TokenRules
+from assay_gateway.app import create_app
+from assay_gateway.auth import CALLER
+from assay_gateway.domain import Caller, names_role
+from assay_gateway.routes.events import EventStream
+from assay_servicekit.service import Service, asgi
+from assay_testkit.gateway import ADMIN_TOKEN, settings_for_tests
+from assay_testkit.tokens import (
     AUDIENCE,
     HOUR_S,
     ISSUER,
@@ -35,13 +42,6 @@ from assay_gateway.adapters.testing import (
     published,
     secret_token,
 )
-from assay_gateway.adapters.tokens import LEEWAY_S, SharedSecret, SignedTokens, TokenRules
-from assay_gateway.app import create_app
-from assay_gateway.auth import CALLER
-from assay_gateway.domain import Caller, names_role
-from assay_gateway.routes.events import EventStream
-from assay_gateway.testing import ADMIN_TOKEN, settings_for_tests
-from assay_servicekit.service import Service, asgi
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import SkillStatusView
-from assay_gateway.testing import ADMIN_TOKEN, Records, running_gateway, sample_status
+from assay_testkit.gateway import ADMIN_TOKEN, Records, running_gateway, sample_status
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,7 +9,6 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from assay_cli.testing import RunningNats
 from assay_contracts.base import Message
 from assay_contracts.review import SkillDeleted, SkillRejected
 from assay_contracts.topology import PUBLIC_FACTS
@@ -17,9 +16,10 @@ from assay_gateway.adapters.facts import ROOM, PublicFacts
 from assay_gateway.domain import Fact
 from assay_gateway.routes.events import FactType
 from assay_gateway.telling import TellFacts
-from assay_gateway.testing import Records, running_gateway
 from assay_servicekit.background import background
 from assay_servicekit.streams import Kept, Stream
+from assay_testkit.gateway import Records, running_gateway
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

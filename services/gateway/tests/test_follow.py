@@ -9,7 +9,7 @@ from assay_contracts.validations import ValidationProgressed
 from assay_gateway.adapters.progress import LiveProgress
 from assay_gateway.following import Follow, validation_of
 from assay_gateway.ports import R
-from assay_gateway.testing import sample_status
+from assay_testkit.gateway import sample_status
 
 NEVER_S = 3600.0
 

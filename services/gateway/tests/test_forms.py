@@ -9,8 +9,8 @@ from assay_contracts.reports import RegressionReport, RegressionTask
 from assay_contracts.validations import Verdict
 from assay_gateway.domain.html import POLICY, render_html
 from assay_gateway.domain.junit import render_junit
-from assay_gateway.testing import sample_report
 from assay_scorer.domain.markdown import render_markdown
+from assay_testkit.gateway import sample_report
 
 HOSTILE = (
     "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>"

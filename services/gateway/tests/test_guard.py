@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from assay_gateway.guard import LINGER_BYTES
-from assay_gateway.testing import ADMIN_TOKEN, Ingest
+from assay_testkit.gateway import ADMIN_TOKEN, Ingest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

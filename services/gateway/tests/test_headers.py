@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from assay_cli.testing import RunningNats
-from assay_gateway.testing import ADMIN_TOKEN, Records, running_gateway
+from assay_testkit.gateway import ADMIN_TOKEN, Records, running_gateway
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,7 +10,6 @@ import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import ProblemError
 from assay_gateway.adapters.jwks import (
     LIFETIME_S,
@@ -21,8 +20,9 @@ from assay_gateway.adapters.jwks import (
     KeysUnavailable,
     PublishedKeys,
 )
-from assay_gateway.adapters.testing import AUDIENCE, ISSUER, Issuer, new_key, published
-from assay_gateway.testing import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway import ADMIN_TOKEN, running_gateway
+from assay_testkit.servers import RunningNats
+from assay_testkit.tokens import AUDIENCE, ISSUER, Issuer, new_key, published
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

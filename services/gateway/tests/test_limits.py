@@ -7,13 +7,13 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import ProblemError
-from assay_gateway.adapters.testing import AUDIENCE, ISSUER, SECRET, claims, secret_token
 from assay_gateway.auth import TRUSTED_S, Authenticate, one_client
 from assay_gateway.domain import Caller
 from assay_gateway.limits import RateLimit
-from assay_gateway.testing import ADMIN_TOKEN, Ingest, running_gateway
+from assay_testkit.gateway import ADMIN_TOKEN, Ingest, running_gateway
+from assay_testkit.servers import RunningNats
+from assay_testkit.tokens import AUDIENCE, ISSUER, SECRET, claims, secret_token
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

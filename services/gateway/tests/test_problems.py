@@ -13,9 +13,9 @@ import pytest
 from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import GetStatus, Problem, ProblemCode, ProblemDetails
-from assay_gateway.testing import ADMIN_TOKEN, WARNING, Records, running_gateway
+from assay_testkit.gateway import ADMIN_TOKEN, WARNING, Records, running_gateway
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from assay_cli.embedded.ports import free_ports
-from assay_cli.testing import RunningNats
-from assay_gateway.testing import ADMIN_TOKEN, Records, sample_status
+from assay_testkit.gateway import ADMIN_TOKEN, Records, sample_status
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

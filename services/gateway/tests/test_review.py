@@ -19,7 +19,7 @@ from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails
 from assay_contracts.runtime import RollbackRuntime
 from assay_gateway.bodies import MAX_BODY_BYTES
 from assay_gateway.domain import HTTP_STATUS
-from assay_gateway.testing import Records
+from assay_testkit.gateway import Records
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

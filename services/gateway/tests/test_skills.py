@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from assay_contracts.rpc import GetStatus, IngestSubmit, ListSkills
-from assay_gateway.testing import WARNING, Ingest, Records, sample_detail, sample_status
+from assay_testkit.gateway import WARNING, Ingest, Records, sample_detail, sample_status
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import SMALL_UPLOAD_BYTES, IngestSubmit, Problem, ProblemDetails
 from assay_gateway.domain import MAX_UPLOAD_BYTES
-from assay_gateway.testing import ADMIN_TOKEN, WARNING, Ingest
+from assay_testkit.gateway import ADMIN_TOKEN, WARNING, Ingest
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

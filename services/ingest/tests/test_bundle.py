@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay_ingest.domain.bundle import Written, write_bundle
 from assay_ingest.domain.check import Checked, check_archive, check_folder
-from assay_ingest.testing import FOLDER, SKILL_MD, Entry, raw_zip
+from assay_testkit.archives import FOLDER, SKILL_MD, Entry, raw_zip
 
 SCRIPT = b"#!/bin/sh\necho hello\n"
 GOLDEN = "8502bebc1e4a5044a6efe3594f829ba86f26c8ab70cc382ace8679580155ba92"

@@ -11,7 +11,7 @@ from assay_ingest.domain.check import Checked, check_archive
 from assay_ingest.domain.plain_yaml import read_plain
 from assay_ingest.domain.rules import RULES
 from assay_ingest.domain.skillmd import read_skill_md
-from assay_ingest.testing import FOLDER, SKILL_MD, Entry, descriptor, raw_zip, skill_zip
+from assay_testkit.archives import FOLDER, SKILL_MD, Entry, descriptor, raw_zip, skill_zip
 
 QUICK = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -9,7 +9,7 @@ import pytest
 from assay_contracts.skills import SkillManifest
 from assay_ingest.domain.check import Checked, check_archive
 from assay_ingest.domain.limits import MIB
-from assay_ingest.testing import (
+from assay_testkit.archives import (
     FOLDER,
     SKILL_MD,
     Entry,

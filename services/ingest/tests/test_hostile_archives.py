@@ -10,8 +10,8 @@ import pytest
 from assay_ingest.domain.check import check_archive
 from assay_ingest.domain.limits import MIB
 from assay_ingest.domain.rules import RULES
-from assay_ingest.hostile import HOSTILE
-from assay_ingest.testing import Entry, refusals, skill_zip
+from assay_testkit.archives import Entry, refusals, skill_zip
+from assay_testkit.hostile import HOSTILE
 
 
 @pytest.mark.parametrize("case", HOSTILE)

@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 from pydantic import SecretStr
 
-from assay_cli.testing import RunningNats
 from assay_contracts.rpc import (
     IngestSubmit,
     Problem,
@@ -22,10 +21,11 @@ from assay_contracts.rpc import (
 from assay_contracts.topology import ServiceName
 from assay_ingest.app import create_app
 from assay_ingest.settings import Settings
-from assay_ingest.testing import Entry, skill_zip
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.archives import Entry, skill_zip
+from assay_testkit.servers import RunningNats
 
 TAKEN = Problem(code="SKILL_ALREADY_EXISTS", message="The name is in use.")
 

@@ -18,7 +18,7 @@ from assay_ingest.domain.commands import documented_commands
 from assay_ingest.domain.render import render_skill_md
 from assay_ingest.domain.skillmd import read_skill_md
 from assay_ingest.service import MAX_FINDINGS
-from assay_ingest.testing import SKILL_MD, Entry, raw_zip
+from assay_testkit.archives import SKILL_MD, Entry, raw_zip
 
 MESSAGE_BYTES = 1024 * 1024
 HEAD = "---\nname: demo\ndescription: Does a thing.\n"

@@ -13,7 +13,7 @@ from assay_ingest.domain.check import check_archive
 from assay_ingest.domain.limits import MIB
 from assay_ingest.ports import RecordsSilent
 from assay_ingest.service import MAX_FINDINGS, SubmitUpload
-from assay_ingest.testing import (
+from assay_testkit.archives import (
     SKILL_MD,
     Entry,
     FakeBundles,

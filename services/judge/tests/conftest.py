@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assay_agentkit.testing import ModelServer, running_model_server
+from assay_testkit.models import ModelServer, running_model_server
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from assay_agentkit.rehearsal import Reply, ToolUse
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.domain.blindness import Secret, leaks
 from assay_judge.service import PlanTasks
-from assay_judge.testing import judge_agents, planning_of
+from assay_testkit.judge import judge_agents, planning_of
 
 PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")
 

@@ -4,7 +4,7 @@ import pytest
 
 from assay_contracts.skills import BundleRef
 from assay_judge.domain.bundle import BundleUnreadable, read_bundle
-from assay_judge.testing import bundle_of
+from assay_testkit.judge import bundle_of
 
 
 def ref_of(data: bytes) -> BundleRef:

@@ -12,7 +12,7 @@ from assay_judge.domain.grading import (
     settle,
 )
 from assay_judge.domain.material import fenced, grading_material, shortened, unfenced
-from assay_judge.testing import checked, command, task, trace_of
+from assay_testkit.judge import checked, command, task, trace_of
 
 WORKED = trace_of([command("count memo.txt")])
 

@@ -14,7 +14,7 @@ from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD, plan_policy
 from assay_judge.service import PlanTasks
-from assay_judge.testing import WORD_COUNTER, judge_agents, planning_of
+from assay_testkit.judge import WORD_COUNTER, judge_agents, planning_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "skills"
 QUICK_HELLO: dict[str, str | bytes] = {

@@ -2,7 +2,7 @@ import pytest
 
 from assay_contracts.grades import Evidence, Grade
 from assay_judge.domain.prose import ProseDraft, as_prose, prose_problems
-from assay_judge.testing import report_of
+from assay_testkit.judge import report_of
 
 GRADES = tuple(
     Grade(

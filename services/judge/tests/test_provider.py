@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from assay_agentkit.testing import (
+from assay_contracts.validations import ValidationPlanned
+from assay_judge.app import open_agents
+from assay_judge.service import PlanTasks
+from assay_judge.settings import Settings
+from assay_testkit.judge import WORD_COUNTER, planning_of
+from assay_testkit.models import (
     Answer,
     ModelServer,
     calls_tool,
@@ -14,11 +19,6 @@ from assay_agentkit.testing import (
     tool_results,
     tools_offered,
 )
-from assay_contracts.validations import ValidationPlanned
-from assay_judge.app import open_agents
-from assay_judge.service import PlanTasks
-from assay_judge.settings import Settings
-from assay_judge.testing import WORD_COUNTER, planning_of
 
 PLAN = {
     "tasks": [

@@ -6,7 +6,7 @@ from assay_contracts.reports import ReportWritten
 from assay_contracts.validations import Verdict
 from assay_judge.rehearsal.reporter import report_policy
 from assay_judge.service import WriteReport
-from assay_judge.testing import judge_agents, report_of, reporting_of
+from assay_testkit.judge import judge_agents, report_of, reporting_of
 
 
 def grade(task_id: str, number: int) -> Grade:

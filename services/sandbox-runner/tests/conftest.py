@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
-from assay_sandbox_runner.adapters.daytona.double.testing import DaytonaDouble, provider_for
 from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.conformance import PRETENDED, REAL, Kit
 from assay_sandbox_runner.ports import Sandbox
+from assay_testkit.daytona.double import DaytonaDouble, provider_for
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from assay_cli.testing import RunningNats
 from assay_contracts.runs import RunFinished, Trace
 from assay_contracts.tasks import FileCheck
 from assay_contracts.validations import CleanupFinished, CleanupRequested, ValidationProgressed
@@ -18,9 +17,10 @@ from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.app import create_app, sweeping
 from assay_sandbox_runner.ports import SandboxUnavailable
 from assay_sandbox_runner.settings import Settings
-from assay_sandbox_runner.testing import SKILL, VALIDATION, Store, a_run, a_task
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.runner import SKILL, VALIDATION, Store, a_run, a_task
+from assay_testkit.servers import RunningNats
 
 PATIENCE_S = 20.0
 

@@ -16,7 +16,7 @@ from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
-from assay_sandbox_runner.testing import a_task
+from assay_testkit.runner import a_task
 
 FOLDER = "/workspace/tasks/t1"
 

@@ -9,7 +9,7 @@ from assay_sandbox_runner.adapters.fake import FakeProvider, Reply
 from assay_sandbox_runner.conformance import Kit
 from assay_sandbox_runner.other_versions import install_packages, offered_instead
 from assay_sandbox_runner.ports import Sandbox
-from assay_sandbox_runner.testing import Runner, a_run, wheel
+from assay_testkit.runner import Runner, a_run, wheel
 
 
 def package(name: str, version: str, ecosystem: Ecosystem = "pip") -> Package:

@@ -21,7 +21,7 @@ from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.ports import ExecResult, Sandbox, SandboxProvider, SandboxUnavailable
 from assay_sandbox_runner.service import CleanUp, Keep
-from assay_sandbox_runner.testing import (
+from assay_testkit.runner import (
     MANUAL,
     NOTES,
     PROMPT,

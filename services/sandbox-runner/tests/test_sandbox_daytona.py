@@ -20,17 +20,17 @@ from assay_contracts.runs import NetworkMode, RunFinished
 from assay_contracts.tasks import FileCheck
 from assay_sandbox_runner.adapters.daytona import Pace
 from assay_sandbox_runner.adapters.daytona.calls import Asked, calls_of, parse_log
-from assay_sandbox_runner.adapters.daytona.double.testing import (
-    DaytonaDouble,
-    provider_for,
-)
-from assay_sandbox_runner.adapters.daytona.double.things import Faults
 from assay_sandbox_runner.adapters.daytona.owner import Owner
 from assay_sandbox_runner.adapters.daytona.provider import DaytonaProvider
 from assay_sandbox_runner.adapters.validation_backends import ValidationBackends
 from assay_sandbox_runner.conformance import LIMITS, Kit, python
 from assay_sandbox_runner.ports import NotOffline, SandboxUnavailable
-from assay_sandbox_runner.testing import Runner, a_run, a_task
+from assay_testkit.daytona.double import (
+    DaytonaDouble,
+    provider_for,
+)
+from assay_testkit.daytona.resources import Faults
+from assay_testkit.runner import Runner, a_run, a_task
 
 
 @asynccontextmanager
@@ -344,7 +344,7 @@ import asyncio, sys
 from datetime import timedelta
 from pathlib import Path
 from assay_sandbox_runner.adapters.daytona import Account, DaytonaProvider, Pace
-from assay_sandbox_runner.adapters.daytona.double.testing import KEY
+from assay_testkit.daytona.double import KEY
 
 async def main(url, skills):
     account, pace = Account(api_key=KEY, api_url=url), Pace(first_pause=0.05)

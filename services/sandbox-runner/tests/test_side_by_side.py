@@ -18,7 +18,7 @@ from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import ExecResult, SandboxUnavailable
-from assay_sandbox_runner.testing import SCRIPT, Runner, a_run, a_task
+from assay_testkit.runner import SCRIPT, Runner, a_run, a_task
 
 THREE = tuple(a_task(f"t{n}", FileCheck(path="report.txt")) for n in (1, 2, 3))
 

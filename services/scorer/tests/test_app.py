@@ -8,7 +8,6 @@ import pytest
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from assay_cli.testing import RunningNats
 from assay_contracts.base import Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
@@ -24,10 +23,11 @@ from assay_contracts.validations import (
 )
 from assay_scorer.app import create_app
 from assay_scorer.settings import Settings
-from assay_scorer.testing import an_upload, well_done
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.scorer import an_upload, well_done
+from assay_testkit.servers import RunningNats
 
 PATIENCE_S = 40.0
 

@@ -38,8 +38,8 @@ from assay_scorer.full_tests import EndAbandoned, FullTests
 from assay_scorer.ports import Transaction
 from assay_scorer.review import Review
 from assay_scorer.service import Conduct, Register, TakeResult
-from assay_scorer.testing import Shelf, Silent, an_upload, gone_wrong, open_work_of, well_done
 from assay_servicekit.bus import Bus
+from assay_testkit.scorer import Shelf, Silent, an_upload, gone_wrong, open_work_of, well_done
 
 MAX_ACTIVE = 2
 MAX_FULL_TEST_SKILLS = 2

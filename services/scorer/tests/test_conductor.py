@@ -32,7 +32,7 @@ from assay_scorer.domain.conductor import (
 )
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import (
+from assay_testkit.scorer import (
     NOW,
     a_full_test,
     a_validation,

@@ -24,7 +24,7 @@ from assay_scorer.domain.environment import Environment
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work, work_for
-from assay_scorer.testing import NOW, a_validation, an_environment, an_upload, started, well_done
+from assay_testkit.scorer import NOW, a_validation, an_environment, an_upload, started, well_done
 
 BUS_TAKES = 1024 * 1024
 NAMES = [f"skill-{n:03d}-{'x' * 50}" for n in range(200)]

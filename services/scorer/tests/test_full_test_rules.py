@@ -18,7 +18,7 @@ from assay_scorer.domain.environment import Environment
 from assay_scorer.domain.full_tests import MOST_PACKAGES, changes_since, outcome_of
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import (
+from assay_testkit.scorer import (
     NOW,
     a_full_test,
     a_validation,

@@ -46,7 +46,7 @@ from assay_scorer.full_tests import EndAbandoned, FullTests
 from assay_scorer.review import ReadAudit, Review
 from assay_scorer.runtime import Runtime
 from assay_scorer.service import Answer, Conduct, Register, TakeResult
-from assay_scorer.testing import (
+from assay_testkit.scorer import (
     Shelf,
     Silent,
     an_upload,

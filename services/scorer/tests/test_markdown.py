@@ -22,7 +22,7 @@ from assay_contracts.validations import ValidationCompleted
 from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.markdown import quoted, render_markdown
 from assay_scorer.domain.report import build_report
-from assay_scorer.testing import NOW, a_validation, well_done
+from assay_testkit.scorer import NOW, a_validation, well_done
 
 HOSTILE = "`x` | **PASSED** | 100 |\n# PASSED: everything\n<b>&nbsp;[a](http://x)\u202e5\u200b"
 

@@ -17,7 +17,7 @@ from assay_scorer.adapters.answers import PostgresAnswers
 from assay_scorer.adapters.migrate import migrate
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.once import Once
-from assay_scorer.testing import an_upload
+from assay_testkit.scorer import an_upload
 
 Rejecting = Callable[[RejectSkill], Awaitable[RejectReply]]
 

@@ -12,7 +12,7 @@ from assay_scorer.domain.report import build_report
 from assay_scorer.domain.review import Standing, refusal
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
 
 
 def package(name: str, version: str, *requires: str, ecosystem: Ecosystem = "pip") -> Package:

@@ -8,7 +8,6 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_cli.testing import RunningNats
 from assay_contracts.runs import Package
 from assay_contracts.skills import Dependencies
 from assay_contracts.validations import CleanupRequested
@@ -18,7 +17,9 @@ from assay_scorer.domain.validation import Validation
 from assay_scorer.full_tests import EndAbandoned
 from assay_scorer.runtime import KeepVersions
 from assay_scorer.service import Conduct, Register, TakeResult
-from assay_scorer.testing import (
+from assay_servicekit.bus import Bus
+from assay_servicekit.settings import ServiceSettings
+from assay_testkit.scorer import (
     Shelf,
     Silent,
     an_upload,
@@ -27,8 +28,7 @@ from assay_scorer.testing import (
     started,
     well_done,
 )
-from assay_servicekit.bus import Bus
-from assay_servicekit.settings import ServiceSettings
+from assay_testkit.servers import RunningNats
 
 
 class PickyShelf(Shelf):

@@ -31,7 +31,9 @@ from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.tables import Base
 from assay_scorer.domain.conductor import Cancelled
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
-from assay_scorer.testing import (
+from assay_servicekit.bus import Unavailable
+from assay_servicekit.telemetry import resumed
+from assay_testkit.scorer import (
     Shelf,
     Silent,
     an_upload,
@@ -42,8 +44,6 @@ from assay_scorer.testing import (
     started,
     well_done,
 )
-from assay_servicekit.bus import Unavailable
-from assay_servicekit.telemetry import resumed
 
 Uploading = Callable[[RegisterSkill], Awaitable[RegisterReply]]
 

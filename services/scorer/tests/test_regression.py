@@ -23,7 +23,7 @@ from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import NOW, a_validation, an_environment, gone_wrong, well_done
+from assay_testkit.scorer import NOW, a_validation, an_environment, gone_wrong, well_done
 
 
 def take(validation: Validation, work: Work, *, grade: int = 5) -> Decision:

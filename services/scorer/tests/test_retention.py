@@ -9,7 +9,6 @@ from pydantic import SecretStr
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_cli.testing import RunningNats
 from assay_contracts.base import Work
 from assay_contracts.review import ApproveSkill, DeleteSkill, ListAudit, RevalidateSkill
 from assay_contracts.runs import RunFinished
@@ -20,10 +19,11 @@ from assay_scorer.adapters.retention import HALF_WRITTEN_AFTER, SAID_FOR, Retent
 from assay_scorer.domain.retention import Kind, Recorded, belongs_to, wanted
 from assay_scorer.review import ReadAudit, Review
 from assay_scorer.service import Conduct, Register, TakeResult
-from assay_scorer.testing import NOW, Silent, an_upload, open_work_of, started, well_done
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.scorer import NOW, Silent, an_upload, open_work_of, started, well_done
+from assay_testkit.servers import RunningNats
 
 DAY = timedelta(days=1)
 KEEP = 30 * DAY

@@ -52,7 +52,7 @@ from assay_scorer.recompute import recompute
 from assay_scorer.review import ReadAudit, Review
 from assay_scorer.runtime import ASK_AGAIN_AFTER, KeepVersions, Runtime
 from assay_scorer.service import Answer, Conduct, Register, TakeResult
-from assay_scorer.testing import (
+from assay_testkit.scorer import (
     Shelf,
     Silent,
     a_validation,

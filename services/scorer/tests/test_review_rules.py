@@ -14,7 +14,7 @@ from assay_scorer.domain.review import EXPIRY_MARGIN, Action, Standing, refusal,
 from assay_scorer.domain.runtime import KEPT_VERSIONS, Version, made_with, superseded
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 DAY = timedelta(days=1)

@@ -10,7 +10,7 @@ from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.recompute import difference
 from assay_scorer.domain.validation import REGRESSION_LIMIT, Validation, time_limit
 from assay_scorer.domain.work import open_work
-from assay_scorer.testing import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
 
 
 def graded(*grades: int) -> list[Grade]:

@@ -8,17 +8,17 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_cli.testing import RunningNats
 from assay_contracts.review import ApproveSkill, CancelValidation, DeleteSkill
 from assay_contracts.rpc import ListSkills
 from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.sweeper import BundleSweeper
 from assay_scorer.review import Review
 from assay_scorer.service import Conduct, Register
-from assay_scorer.testing import Shelf, Silent, an_upload, run_to_the_end
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_servicekit.settings import ServiceSettings
+from assay_testkit.scorer import Shelf, Silent, an_upload, run_to_the_end
+from assay_testkit.servers import RunningNats
 
 HOUR = timedelta(hours=1)
 NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from assay_ingest.domain.limits import MIB
-from assay_ingest.testing import (
+from assay_testkit.archives import (
     FOLDER,
     SKILL_MD,
     Entry,

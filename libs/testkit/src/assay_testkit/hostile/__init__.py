@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from assay_ingest.hostile.archives import ARCHIVES
-from assay_ingest.hostile.names import NAMES
+from assay_testkit.hostile.archives import ARCHIVES
+from assay_testkit.hostile.names import NAMES
 
 HOSTILE: Final[dict[str, tuple[Callable[[], bytes], set[str]]]] = {**ARCHIVES, **NAMES}

@@ -214,7 +214,7 @@ def report_of(
             task_id=grade.task_id,
             trace_key=grade.task_id,
             skills_used=(),
-            checks=checked(grade.grade > 2),  # noqa: PLR2004
+            checks=checked(grade.grade > 2),
             commands=1,
             seconds=0.25,
             answer="Done.",

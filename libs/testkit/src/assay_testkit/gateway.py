@@ -85,7 +85,7 @@ from assay_servicekit.telemetry import current_traceparent
 
 T = TypeVar("T")
 
-ADMIN_TOKEN = "a token for tests"  # noqa: S105
+ADMIN_TOKEN = "a token for tests"
 WARNING = Finding(
     code="no-requirements", severity="warning", message="No requirements.txt.", fix="Add one."
 )

@@ -5,7 +5,7 @@ import unicodedata
 import zlib
 from collections.abc import Callable
 
-from assay_ingest.testing import SKILL_MD, Entry, skill_zip
+from assay_testkit.archives import SKILL_MD, Entry, skill_zip
 
 SKILL = Entry(name="demo/SKILL.md", data=SKILL_MD)
 NFC = unicodedata.normalize("NFC", "demo/é.txt")

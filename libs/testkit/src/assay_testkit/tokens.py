@@ -13,7 +13,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 ISSUER: Final = "https://issuer.example"
 AUDIENCE: Final = "assay"
-SECRET: Final = "a secret for tests, of enough bytes"  # noqa: S105
+SECRET: Final = "a secret for tests, of enough bytes"
 HOUR_S: Final = 3600
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey

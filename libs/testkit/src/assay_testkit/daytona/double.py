@@ -16,8 +16,8 @@ import socketio  # type: ignore[import-untyped]
 from aiohttp import BodyPartReader, MultipartWriter, web
 
 from assay_sandbox_runner.adapters.daytona import Account, DaytonaProvider, Pace
-from assay_sandbox_runner.adapters.daytona.double.cells import Cell, Files
-from assay_sandbox_runner.adapters.daytona.double.things import (
+from assay_sandbox_runner.adapters.probe import Probe
+from assay_testkit.daytona.resources import (
     Faults,
     Held,
     Kept,
@@ -26,7 +26,7 @@ from assay_sandbox_runner.adapters.daytona.double.things import (
     problem,
     snapshot_told,
 )
-from assay_sandbox_runner.adapters.probe import Probe
+from assay_testkit.daytona.sandboxes import Cell, Files
 
 KEY: Final = "a-key-for-tests"
 CANARY: Final = "canary.example"

@@ -62,7 +62,7 @@ class Entry:
     def raw_packed(self) -> bytes:
         if self.packed is not None:
             return self.packed
-        return deflated(self.data) if self.method == 8 else self.data  # noqa: PLR2004 - deflate
+        return deflated(self.data) if self.method == 8 else self.data
 
 
 def deflated(data: bytes) -> bytes:

@@ -1,0 +1,1 @@
+"""One report in; Markdown, HTML, JUnit, SARIF, score card and summary out."""

@@ -1,0 +1,1 @@
+"""What the tests of several packages share. No service depends on it."""
