@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 import pytest
 
 from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
-from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.fake import FakeProvider
+from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
 from assay_testkit.runner import a_task
 
 FOLDER = "/workspace/tasks/t1"

@@ -9,8 +9,8 @@ from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import Sandbox
-from assay_sandbox_runner.run_ports import PatternProblem
+from assay_sandbox_runner.ports import PatternProblem
+from assay_sandboxes.port import Sandbox
 
 FOLDER = "/workspace/tasks/t1"
 ATTEMPT = Attempt(
@@ -20,12 +20,14 @@ ATTEMPT = Attempt(
 )
 
 
-async def check(cell: Sandbox, wanted: Check) -> CheckResult:
-    await cell.upload(
+async def check(blocked_sandbox: Sandbox, wanted: Check) -> CheckResult:
+    await blocked_sandbox.upload(
         [(f"{FOLDER}/out.json", b'{"rows": 3}\n'), (f"{FOLDER}/empty.txt", b"")],
     )
     run = CheckTask(find_pattern=find_pattern, seconds=1.0)
-    (result,) = await run([wanted], ATTEMPT, sandbox=cell, folder=FOLDER, stopwatch=Stopwatch())
+    (result,) = await run(
+        [wanted], ATTEMPT, sandbox=blocked_sandbox, folder=FOLDER, stopwatch=Stopwatch()
+    )
     assert result.check == wanted
     return result
 
@@ -57,23 +59,23 @@ FAILING: dict[str, tuple[Check, str]] = {
 
 
 @pytest.mark.parametrize(("wanted", "detail"), PASSING.values(), ids=PASSING.keys())
-async def test_passes(cell: Sandbox, wanted: Check, detail: str) -> None:
-    result = await check(cell, wanted)
+async def test_passes(blocked_sandbox: Sandbox, wanted: Check, detail: str) -> None:
+    result = await check(blocked_sandbox, wanted)
 
     assert result.passed
     assert result.detail.startswith(detail)
 
 
 @pytest.mark.parametrize(("wanted", "detail"), FAILING.values(), ids=FAILING.keys())
-async def test_fails_with_why(cell: Sandbox, wanted: Check, detail: str) -> None:
-    result = await check(cell, wanted)
+async def test_fails_with_why(blocked_sandbox: Sandbox, wanted: Check, detail: str) -> None:
+    result = await check(blocked_sandbox, wanted)
 
     assert not result.passed
     assert result.detail.startswith(detail)
 
 
-async def test_long_output_fits_the_message(cell: Sandbox) -> None:
-    result = await check(cell, CommandCheck(command="yes | head -c 100000"))
+async def test_long_output_fits_the_message(blocked_sandbox: Sandbox) -> None:
+    result = await check(blocked_sandbox, CommandCheck(command="yes | head -c 100000"))
 
     assert result.passed
     assert len(result.detail) <= 2000

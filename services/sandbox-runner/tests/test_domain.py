@@ -11,10 +11,10 @@ from assay_sandbox_runner.domain.attempt import (
     seconds_for_task,
     tokens_for_task,
 )
-from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.domain.installing import changes_packages, means_the_same_everywhere
 from assay_sandbox_runner.domain.meeting import meeting_place
 from assay_sandbox_runner.domain.text import clip
+from assay_sandboxes.port import ObservedCall
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

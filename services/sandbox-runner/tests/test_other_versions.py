@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from assay_contracts.runs import Ecosystem, Package, RunFinished
-from assay_sandbox_runner.adapters.fake import FakeProvider, Reply
-from assay_sandbox_runner.conformance import Kit
 from assay_sandbox_runner.other_versions import install_packages, offered_instead
-from assay_sandbox_runner.ports import Sandbox
+from assay_sandboxes.conformance.under_test import Kit
+from assay_sandboxes.fake import FakeProvider, Reply
+from assay_sandboxes.port import Sandbox
 from assay_testkit.runner import Runner, a_run, wheel
 
 

@@ -15,12 +15,12 @@ from assay_contracts.base import Result
 from assay_contracts.runs import ModelUse, RunFinished, RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import SkillNotDisclosed
-from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.domain.attempt import Attempt
-from assay_sandbox_runner.ports import ExecResult, Sandbox, SandboxProvider, SandboxUnavailable
 from assay_sandbox_runner.service import CleanUp, Keep
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.fake import FakeProvider
+from assay_sandboxes.port import ExecResult, Sandbox, SandboxProvider, SandboxUnavailable
 from assay_testkit.runner import (
     MANUAL,
     NOTES,

@@ -14,10 +14,10 @@ from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.runs import RunFinished
 from assay_contracts.tasks import FileCheck
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import ExecResult, SandboxUnavailable
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.port import ExecResult, SandboxUnavailable
 from assay_testkit.runner import SCRIPT, Runner, a_run, a_task
 
 THREE = tuple(a_task(f"t{n}", FileCheck(path="report.txt")) for n in (1, 2, 3))

@@ -21,9 +21,9 @@ from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.checks import CheckTask
-from assay_sandbox_runner.ports import Limits, SandboxProvider
-from assay_sandbox_runner.run_ports import StoreFailed
+from assay_sandbox_runner.ports import StoreFailed
 from assay_sandbox_runner.service import CarryOutRun
+from assay_sandboxes.port import Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
 
 VALIDATION: Final = UUID(int=1)

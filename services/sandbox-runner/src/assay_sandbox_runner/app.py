@@ -6,7 +6,6 @@ from datetime import timedelta
 import structlog
 
 from assay_agentkit.models import model_label, open_model
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
@@ -16,9 +15,10 @@ from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.handlers import register
-from assay_sandbox_runner.ports import Limits, SandboxProvider, SandboxUnavailable
 from assay_sandbox_runner.service import CarryOutRun, CleanUp, Keep
 from assay_sandbox_runner.settings import Settings
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
 from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
@@ -68,7 +68,7 @@ def open_provider(settings: Settings) -> SandboxProvider:
     if settings.sandbox == "bubblewrap":
         return BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
     # Half a second of imports that only those who use it should pay for.
-    from assay_sandbox_runner.adapters.daytona import Account, DaytonaProvider  # noqa: PLC0415
+    from assay_sandboxes.daytona.provider import Account, DaytonaProvider  # noqa: PLC0415
 
     assert settings.daytona_api_key is not None
     account = Account(

@@ -11,8 +11,8 @@ from assay_contracts.tasks import Check, CheckResult, CommandCheck, FileCheck, P
 from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import FileError, Sandbox
-from assay_sandbox_runner.run_ports import FindPattern, PatternProblem
+from assay_sandbox_runner.ports import FindPattern, PatternProblem
+from assay_sandboxes.port import FileError, Sandbox
 
 _DETAIL_CHARS = 2000
 

@@ -9,7 +9,7 @@ from assay_sandbox_runner.domain.installing import (
     means_the_same_everywhere,
     removes_packages,
 )
-from assay_sandbox_runner.ports import ExecResult
+from assay_sandboxes.port import ExecResult
 
 
 @dataclass(slots=True)

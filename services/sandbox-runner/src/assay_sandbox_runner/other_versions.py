@@ -13,7 +13,7 @@ from typing import Final
 from assay_contracts.runs import Ecosystem, Package
 from assay_sandbox_runner.domain.packages import changed, key_of
 from assay_sandbox_runner.domain.text import clip
-from assay_sandbox_runner.ports import SKILLS, Sandbox
+from assay_sandboxes.port import SKILLS, Sandbox
 
 _WITH_WHEELS: Final = (
     f"find {SKILLS} -name '*.whl' -printf '%h\\0' | sort -zu | sed -z 's/^/--find-links=/' "

@@ -48,15 +48,6 @@ from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
 from assay_sandbox_runner.other_versions import install_packages, offered_instead
 from assay_sandbox_runner.ports import (
-    SKILLS,
-    WORKSPACE,
-    Limits,
-    Sandbox,
-    SandboxProvider,
-    SandboxUnavailable,
-    SnapshotMissing,
-)
-from assay_sandbox_runner.run_ports import (
     Bundles,
     Crew,
     Executors,
@@ -64,6 +55,15 @@ from assay_sandbox_runner.run_ports import (
     Progress,
     StoreFailed,
     Traces,
+)
+from assay_sandboxes.port import (
+    SKILLS,
+    WORKSPACE,
+    Limits,
+    Sandbox,
+    SandboxProvider,
+    SandboxUnavailable,
+    SnapshotMissing,
 )
 
 _STEPS: Final[dict[RunKind, ProgressStep]] = {"online": "online_run", "offline": "offline_run"}

@@ -18,7 +18,7 @@ from deepagents.backends.sandbox import BaseSandbox
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox, SandboxUnavailable
+from assay_sandboxes.port import ExecResult, FileError, Sandbox, SandboxUnavailable
 
 SHOWN_CHARS: Final = 30_000
 """Of a command's output, shown to the agent. More would make deepagents write it to a file."""

@@ -26,7 +26,7 @@ from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import SKILLS, Sandbox
+from assay_sandboxes.port import SKILLS, Sandbox
 
 PROMPT_VERSION: Final = "executor-2"
 """Changes with every change of `prompts/executor.md`."""

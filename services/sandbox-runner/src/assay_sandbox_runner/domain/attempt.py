@@ -13,8 +13,8 @@ from assay_contracts.runs import (
     TraceStep,
 )
 from assay_contracts.tasks import CheckResult, FileCheck, Task
-from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.domain.text import clip
+from assay_sandboxes.port import ObservedCall
 
 ANSWER_CHARS: Final = 4000
 LISTED_CALLS: Final = 1000

@@ -1,0 +1,1 @@
+"""Sandboxes on one machine, by bubblewrap."""
