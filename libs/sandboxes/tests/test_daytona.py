@@ -20,9 +20,9 @@ from assay_contracts.runs import NetworkMode
 from assay_sandboxes.conformance.under_test import LIMITS, Kit, python
 from assay_sandboxes.daytona.provider import DaytonaProvider
 from assay_sandboxes.port import NotOffline, SandboxUnavailable
-from assay_sandboxes.remote.call_log import Asked, calls_of, parse_log
-from assay_sandboxes.remote.lease_owner import Owner
-from assay_sandboxes.remote.retries import Pace
+from assay_sandboxes.remote.call_log import AskedCommand, calls_of, parse_log
+from assay_sandboxes.remote.lease_owner import LeaseOwner
+from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.double import (
     DaytonaDouble,
     provider_for,
@@ -60,7 +60,7 @@ async def test_a_sandbox_is_asked_for_on_terms_that_end_it(
     assert held.params["autoDeleteInterval"] == 0
     assert held.params["ttlMinutes"] == held.params["autoStopInterval"] == 60
     assert held.labels["assay-namespace"] == "assay"
-    assert Owner.parse(held.labels["assay-owner"]) == Owner.this()
+    assert LeaseOwner.parse(held.labels["assay-owner"]) == LeaseOwner.this()
     assert float(held.labels["assay-expires"]) > time.time()
 
 
@@ -233,8 +233,8 @@ async def test_a_wrong_key_is_refused_at_once(double: DaytonaDouble, skills: Pat
 
 async def test_a_quota_that_stays_full_is_given_up(double: DaytonaDouble, skills: Path) -> None:
     double.faults.create_over_quota = 1.0
-    pace = Pace(first_pause=0.05, create_patience=0.5, request_patience=1.0)
-    async with providing(double, pace=pace) as provider:
+    policy = RetryPolicy(first_pause=0.05, create_patience=0.5, request_patience=1.0)
+    async with providing(double, policy=policy) as provider:
         with pytest.raises(SandboxUnavailable, match="CPU limit exceeded"):
             async with provider.open(name="one", skills=skills, network="open"):
                 pytest.fail("it was opened")
@@ -244,9 +244,9 @@ async def test_a_snapshot_that_never_becomes_active_is_deleted(
     double: DaytonaDouble, skills: Path
 ) -> None:
     double.faults.snapshot_never_active = 1.0
-    pace = Pace(first_pause=0.02, snapshot_patience=0.5)
+    policy = RetryPolicy(first_pause=0.02, snapshot_patience=0.5)
     async with (
-        providing(double, pace=pace) as provider,
+        providing(double, policy=policy) as provider,
         provider.open(name="one", skills=skills, network="open") as sandbox,
     ):
         with pytest.raises(SandboxUnavailable, match="still snapshotting"):
@@ -341,12 +341,12 @@ import asyncio, sys
 from datetime import timedelta
 from pathlib import Path
 from assay_sandboxes.daytona.provider import Account, DaytonaProvider
-from assay_sandboxes.remote.retries import Pace
+from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.double import KEY
 
 async def main(url, skills):
-    account, pace = Account(api_key=KEY, api_url=url), Pace(first_pause=0.05)
-    provider = DaytonaProvider(account, most=8, pace=pace)
+    account, policy = Account(api_key=KEY, api_url=url), RetryPolicy(first_pause=0.05)
+    provider = DaytonaProvider(account, most=8, policy=policy)
     async def use(number):
         name = f"killed-{number}"
         async with provider.open(name=name, skills=Path(skills), network="open") as one:
@@ -430,7 +430,7 @@ async def test_whatever_fails_nothing_is_left_and_nothing_is_taken_for_proven(
 
 # Without a sandbox -------------------------------------------------------------------------------
 
-COMMAND = Asked("a command", "/workspace")
+COMMAND = AskedCommand("a command", "/workspace")
 
 
 def log_of(*events: str) -> str:
@@ -461,9 +461,9 @@ def test_a_log_that_is_not_whole_says_nothing(text: str) -> None:
 
 
 def test_an_owner_is_dead_only_if_it_is_certain() -> None:
-    this = Owner.this()
-    assert Owner.parse(str(this)) == this
+    this = LeaseOwner.this()
+    assert LeaseOwner.parse(str(this)) == this
     assert not this.is_known_dead()
-    assert Owner(this.place, this.pid, this.started + 1).is_known_dead()
-    assert not Owner("elsewhere", this.pid, 1).is_known_dead()
-    assert Owner.parse("nonsense") is None
+    assert LeaseOwner(this.place, this.pid, this.started + 1).is_known_dead()
+    assert not LeaseOwner("elsewhere", this.pid, 1).is_known_dead()
+    assert LeaseOwner.parse("nonsense") is None

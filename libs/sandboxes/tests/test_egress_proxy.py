@@ -18,9 +18,8 @@ from pathlib import Path
 import pytest
 
 from assay_sandboxes.bubblewrap.host import egress_proxy
-from assay_sandboxes.bubblewrap.host.egress_proxy import Outside, dial, machines_name_servers
+from assay_sandboxes.bubblewrap.host.egress_proxy import Host, Outside, dial, machines_name_servers
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.bubblewrap.host.seccomp_notify import Host
 from assay_sandboxes.conformance.under_test import LIMITS, python
 from assay_sandboxes.port import Sandbox, SandboxUnavailable
 
@@ -91,7 +90,7 @@ class World:
 
     async def dial(self, host: Host, port: int) -> socket.socket:
         if str(host) in (FOUR, SIX):
-            return await egress_proxy.connected("127.0.0.1", self.port)
+            return await egress_proxy.connect("127.0.0.1", self.port)
         if str(host) == SHUT:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "shut")
         if str(host) == SILENT:
@@ -238,7 +237,7 @@ async def test_a_connection_that_breaks_is_no_longer_watched() -> None:
     for end in (one, other, inside, outside):
         end.setblocking(False)
     numbers = {one.fileno(), other.fileno()}
-    carrying = asyncio.create_task(egress_proxy._between(one, other))
+    carrying = asyncio.create_task(egress_proxy._carry_between(one, other))
     await asyncio.sleep(0)
     outside.shutdown(socket.SHUT_RD)
     inside.send(b"to nobody")  # breaks the way out, while the way back still waits

@@ -19,6 +19,7 @@ import pytest
 
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host import layout, network_watch
+from assay_sandboxes.command_environment import HOME
 from assay_sandboxes.conformance.under_test import LIMITS, Kit, python
 from assay_sandboxes.port import ExecResult, FileError, Sandbox
 
@@ -273,7 +274,7 @@ async def test_what_is_in_the_home_can_be_removed_after_it_was_too_much(bubblewr
         began = time.monotonic()
         assert (await sandbox.execute("sleep 1.2; echo well")).stdout == "well\n"
         assert time.monotonic() - began < 10
-        assert layout.HOME == "/home/agent"
+        assert HOME == "/home/agent"
 
 
 SWAP = """
@@ -305,8 +306,8 @@ async def test_no_file_of_the_machine_comes_along_in_a_snapshot(
     async with bubblewrap.open("open", limits=roomy) as sandbox:
         await sandbox.upload(
             [
-                (f"{layout.HOME}/swap.py", SWAP.encode()),
-                (f"{layout.HOME}/.local/bin/chmod", CHMOD.encode()),
+                (f"{HOME}/swap.py", SWAP.encode()),
+                (f"{HOME}/.local/bin/chmod", CHMOD.encode()),
             ]
         )
         laid = await sandbox.execute(

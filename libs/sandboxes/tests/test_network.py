@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from assay_sandboxes.bubblewrap.host.network_watch import (
-    CallLedger,
-    is_own_name,
-    parse_question,
-)
-from assay_sandboxes.bubblewrap.host.seccomp_notify import parse_address
+from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
 from assay_sandboxes.conformance.under_test import Kit, python
+from assay_sandboxes.guest.dns_questions import first_question
+from assay_sandboxes.guest.socket_addresses import parse_address
+from assay_sandboxes.own_names import is_own_name
 from assay_sandboxes.port import Sandbox
 
 
@@ -253,14 +251,14 @@ def query(name: str) -> bytes:
 
 def test_a_question_is_read() -> None:
     packet = query("WWW.example.com")
-    assert parse_question(packet) == ("www.example.com", 28, len(packet))
+    assert first_question(packet) == ("www.example.com", 28, len(packet))
 
 
 @pytest.mark.parametrize(
     "damage", [lambda p: p[:12], lambda p: p[:-3], lambda _: b"", lambda p: p[:12] + b"\xff" * 40]
 )
 def test_a_damaged_question_is_no_question(damage: Callable[[bytes], bytes]) -> None:
-    assert parse_question(damage(query("www.example.com"))) is None
+    assert first_question(damage(query("www.example.com"))) is None
 
 
 def test_only_names_of_the_sandbox_itself_are_its_own() -> None:

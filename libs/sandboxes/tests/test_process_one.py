@@ -16,7 +16,7 @@ import pytest
 import assay_sandboxes
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.bubblewrap.host.warm_launcher import Launched, Launchpad
+from assay_sandboxes.bubblewrap.host.warm_launcher import LaunchedProcess, WarmLauncher
 from assay_sandboxes.conformance.under_test import Kit, python
 from assay_sandboxes.port import Sandbox
 
@@ -40,7 +40,7 @@ async def any_sandbox(request: pytest.FixtureRequest, bubblewrap: Kit) -> AsyncI
 def process_one(kit: Kit) -> Path:
     """Its folder in the machine's /proc; the kit has one sandbox open."""
     assert isinstance(kit.provider, BubblewrapProvider)
-    (first,) = (pid for above in children(kit.provider._launchpad.pid) for pid in children(above))
+    (first,) = (pid for above in children(kit.provider._launcher.pid) for pid in children(above))
     return Path("/proc", first)
 
 
@@ -53,16 +53,16 @@ async def test_a_sandbox_that_was_killed_before_it_was_ready_is_started_once_mor
     bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch, network: NetworkMode
 ) -> None:
     assert isinstance(bubblewrap.provider, BubblewrapProvider)
-    launch = Launchpad.launch
-    launched: list[Launched] = []
+    launch = WarmLauncher.launch
+    launched: list[LaunchedProcess] = []
 
-    async def killed_at_first(self: Launchpad, *args: Any, **kwargs: Any) -> Launched:
+    async def killed_at_first(self: WarmLauncher, *args: Any, **kwargs: Any) -> LaunchedProcess:
         launched.append(await launch(self, *args, **kwargs))
         if len(launched) == 1:
             launched[0].kill()
         return launched[-1]
 
-    monkeypatch.setattr(Launchpad, "launch", killed_at_first)
+    monkeypatch.setattr(WarmLauncher, "launch", killed_at_first)
     async with bubblewrap.open(network) as sandbox:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
     assert len(launched) == 2

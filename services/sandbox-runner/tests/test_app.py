@@ -15,7 +15,7 @@ from assay_contracts.validations import CleanupFinished, CleanupRequested, Valid
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.app import create_app, sweeping
 from assay_sandbox_runner.settings import Settings
-from assay_sandboxes.fake import FakeProvider
+from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.port import SandboxUnavailable
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings

@@ -14,7 +14,7 @@ from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.installing import Installations
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.fake import FakeProvider
+from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
 from assay_testkit.runner import a_task
 

@@ -7,7 +7,8 @@ import pytest
 from assay_contracts.runs import Ecosystem, Package, RunFinished
 from assay_sandbox_runner.other_versions import install_packages, offered_instead
 from assay_sandboxes.conformance.under_test import Kit
-from assay_sandboxes.fake import FakeProvider, Reply
+from assay_sandboxes.fake.provider import FakeProvider
+from assay_sandboxes.fake.sandbox import Reply
 from assay_sandboxes.port import Sandbox
 from assay_testkit.runner import Runner, a_run, wheel
 

@@ -19,7 +19,7 @@ from assay_sandbox_runner.adapters.executor import SkillNotDisclosed
 from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.service import CleanUp, Keep
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.fake import FakeProvider
+from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.port import ExecResult, Sandbox, SandboxProvider, SandboxUnavailable
 from assay_testkit.runner import (
     MANUAL,

@@ -1,4 +1,4 @@
-"""Child processes awaited on the event loop, without a thread for each."""
+"""Processes of this machine: child processes without a thread for each, and who is who."""
 
 import asyncio
 import os
@@ -6,7 +6,8 @@ import signal
 import subprocess
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from pathlib import Path
+from typing import IO
 
 
 class Child:
@@ -72,7 +73,7 @@ async def run(argv: Sequence[str], *, stderr: IO[bytes] | int = subprocess.DEVNU
         child.close()
 
 
-async def uninterrupted(work: Coroutine[Any, Any, object]) -> None:
+async def uninterrupted(work: Coroutine[None, None, object]) -> None:
     """Do `work` to its end even if cancelled meanwhile; the cancellation comes after."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -84,3 +85,12 @@ async def uninterrupted(work: Coroutine[Any, Any, object]) -> None:
     if cancelled is not None and not task.cancelled():
         raise cancelled
     task.result()
+
+
+def start_time(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; none if it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(text.rpartition(")")[2].split()[19])

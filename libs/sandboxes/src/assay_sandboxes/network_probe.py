@@ -1,8 +1,10 @@
 """Proving from inside that a sandbox's network is blocked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from pydantic import BaseModel, ConfigDict
 
 from assay_sandboxes.port import NotOffline, ObservedCall, SandboxUnavailable
 
@@ -10,6 +12,16 @@ _UNREACHABLE: Final = frozenset({"ENETUNREACH", "EHOSTUNREACH"})
 _SILENT: Final = frozenset({"timeout", "EACCES", "EPERM"})
 _NO_SUCH_PROTOCOL: Final = frozenset({"EAFNOSUPPORT", "EADDRNOTAVAIL"})
 """Where the machine has no IPv6, there is nothing to reach by it."""
+
+
+class ProbeResult(BaseModel):
+    """What a probe says from inside (`guest/network_probe.py`)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    addresses: tuple[str, ...]
+    """What came of each."""
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,40 +36,37 @@ class Probe:
     names: tuple[str, ...] = ("example.com",)
     seconds: float = 1.0
     """How long to wait for an answer that should not come."""
-    silence: bool = False
+    silence_is_proof: bool = False
     """Whether no answer at all is as good as none on the way: where others block the network."""
 
-    def request(self) -> Mapping[str, object]:
-        return {"addresses": self.addresses, "names": self.names, "seconds": self.seconds}
-
-    def judge(self, seen: Mapping[str, Sequence[str]], observed: Sequence[ObservedCall]) -> str:
+    def judge(self, result: ProbeResult, observed: Sequence[ObservedCall] | None) -> str:
         """Say what the probe did and saw.
 
         Args:
-            seen: what came of each address and each name, inside.
-            observed: what was noticed of the probe from outside.
+            result: what came of each address and each name, inside.
+            observed: what was noticed of the probe; none where nobody observes calls.
 
         Raises:
             NotOffline: something other than "no way there" came back, or nothing did.
             SandboxUnavailable: the probe's own calls were not all noticed.
         """
-        by_address = list(zip(self.addresses, seen["addresses"], strict=True))
-        by_name = list(zip(self.names, seen["names"], strict=True))
-        told = "; ".join(
-            [f"connect to {host} port {port}: {result}" for (host, port), result in by_address]
-            + [f"look up {name}: {result}" for name, result in by_name]
+        by_address = list(zip(self.addresses, result.addresses, strict=True))
+        by_name = list(zip(self.names, result.names, strict=True))
+        seen = "; ".join(
+            [f"connect to {host} port {port}: {came}" for (host, port), came in by_address]
+            + [f"look up {name}: {came}" for name, came in by_name]
         )
-        stopped = _UNREACHABLE | (_SILENT if self.silence else frozenset())
-        blocked = all(result in stopped | _NO_SUCH_PROTOCOL for _, result in by_address)
-        if not blocked or any(result == "resolved" for _, result in by_name):
+        stopped = _UNREACHABLE | (_SILENT if self.silence_is_proof else frozenset())
+        blocked = all(came in stopped | _NO_SUCH_PROTOCOL for _, came in by_address)
+        if not blocked or any(came == "resolved" for _, came in by_name):
             raise NotOffline(
-                f"the sandbox was to have no network, and a probe from inside saw: {told}; "
+                f"the sandbox was to have no network, and a probe from inside saw: {seen}; "
                 "it was destroyed before anything ran in it"
             )
-        attempts = len(by_name) + sum(result in stopped for _, result in by_address)
-        if len(observed) < attempts:
+        attempts = len(by_name) + sum(came in stopped for _, came in by_address)
+        if observed is not None and len(observed) < attempts:
             raise SandboxUnavailable(
                 f"network calls cannot be counted on this machine: a probe made {attempts} and "
                 f"{len(observed)} were seen"
             )
-        return told
+        return seen

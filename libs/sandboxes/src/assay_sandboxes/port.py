@@ -13,6 +13,11 @@ WORKSPACE: Final = "/workspace"
 SKILLS: Final = "/workspace/skills"
 TIMED_OUT: Final = 124
 """Exit code of a command that ran into its time limit."""
+NOT_OBSERVED: Final = "Not observed"
+"""Begins the observation in the proof of a sandbox whose network calls nobody sees."""
+OPEN_NOT_OBSERVED: Final = f"{NOT_OBSERVED}: only a blocked network is watched."
+COMMAND_CHARS: Final = 200
+"""Of a command, so many tell a network call's maker."""
 
 FileProblem = Literal[
     "file_not_found", "permission_denied", "is_directory", "invalid_path", "too_large"
@@ -89,6 +94,14 @@ class Limits:
     workspace_bytes: int = 512 * 1024**2
     home_bytes: int = 2 * 1024**3
     """What may be installed: the environment that a snapshot keeps."""
+
+    def of_each_command(self) -> dict[str, int]:
+        """What one command and whatever it starts may use, by the names that `guest` knows."""
+        return {
+            "memory_bytes": self.memory_bytes,
+            "processes": self.processes,
+            "file_bytes": self.file_bytes,
+        }
 
 
 class Sandbox(Protocol):

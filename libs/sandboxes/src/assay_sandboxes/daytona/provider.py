@@ -2,22 +2,33 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
 from daytona import AsyncDaytona, DaytonaConfig
 
-from assay_contracts.runs import NetworkMode
+from assay_contracts.runs import NetworkMode, SandboxKind
+from assay_sandboxes.daytona import KIND
+from assay_sandboxes.daytona.client import TITLE, DaytonaMachine, DaytonaService
 from assay_sandboxes.daytona.snapshots import Snapshots
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
-from assay_sandboxes.remote.guest_client import Questions
-from assay_sandboxes.remote.leases import Leases, Terms
-from assay_sandboxes.remote.retries import Pace
-from assay_sandboxes.remote.sandbox import DaytonaSandbox
+from assay_sandboxes.remote.guest_client import GuestClient
+from assay_sandboxes.remote.leases import Leases, LeaseTerms
+from assay_sandboxes.remote.retries import Retries, RetryPolicy
+from assay_sandboxes.remote.sandbox import RemoteKind, RemoteSandbox
+
+_KIND: Final = RemoteKind(
+    kind=KIND,
+    service=TITLE,
+    blocked_by="network_block_all",
+    # Daytona's daemon does what it is asked by anybody.
+    refused_ports=(2280, 22220, 22222),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +47,11 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _Connection:
     """What lives as long as the client does."""
 
     client: AsyncDaytona
-    leases: Leases
+    leases: Leases[DaytonaMachine]
     snapshots: Snapshots
 
 
@@ -61,22 +72,23 @@ class DaytonaProvider:
         snapshot_ttl: timedelta = timedelta(days=1),
         grace: timedelta = timedelta(minutes=2),
         probe: Probe | None = None,
-        pace: Pace | None = None,
+        policy: RetryPolicy | None = None,
     ) -> None:
         self._account = account
-        self._terms = Terms(
+        self._terms = LeaseTerms(
             namespace=account.namespace, time_to_live=sandbox_ttl, most=most, grace=grace
         )
         self._snapshot_ttl = snapshot_ttl
-        self._probe = probe or Probe(seconds=3.0, silence=True)
-        self._pace = pace or Pace()
-        self._opened: _Open | None = None
+        self._probe = probe or Probe(seconds=3.0, silence_is_proof=True)
+        self._retries = Retries(TITLE, policy or RetryPolicy())
+        self._connection: _Connection | None = None
 
     @property
-    def kind(self) -> Literal["daytona"]:
-        return "daytona"
+    def kind(self) -> SandboxKind:
+        return KIND
 
-    def open(
+    @asynccontextmanager
+    async def open(
         self,
         *,
         name: str,
@@ -84,20 +96,20 @@ class DaytonaProvider:
         network: NetworkMode,
         base: str | None = None,
         limits: Limits | None = None,
-    ) -> AbstractAsyncContextManager[Sandbox]:
-        return self._open(name, skills, network, base, limits or Limits())
-
-    @asynccontextmanager
-    async def _open(
-        self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
-        opened = self._connected()
-        snapshot = await opened.snapshots.ready(base) if base else self._account.snapshot
-        async with opened.leases.hold(
+        connection = self._connected()
+        snapshot = await connection.snapshots.ready(base) if base else self._account.snapshot
+        async with connection.leases.hold(
             name, snapshot=snapshot, blocked=network == "blocked"
-        ) as leased:
-            questions = Questions(leased, self._pace)
-            sandbox = DaytonaSandbox(questions, opened.snapshots, limits, base=base)
+        ) as machine:
+            sandbox = RemoteSandbox(
+                machine.name,
+                _KIND,
+                GuestClient(machine, self._retries),
+                limits or Limits(),
+                base=base,
+                take_snapshot=partial(connection.snapshots.take, machine.sandbox),
+            )
             try:
                 await sandbox.start(skills, network, self._probe)
                 yield sandbox
@@ -105,20 +117,22 @@ class DaytonaProvider:
                 sandbox.end()
 
     async def keep_snapshot(self, name: str) -> None:
-        opened = self._connected()
-        if await opened.snapshots.is_kept(name):
+        connection = self._connected()
+        if await connection.snapshots.is_kept(name):
             return
-        snapshot = await opened.snapshots.ready(name)
-        async with opened.leases.hold(f"keep-{name}", snapshot=snapshot, blocked=True) as leased:
-            await opened.snapshots.keep(leased, name)
+        snapshot = await connection.snapshots.ready(name)
+        async with connection.leases.hold(
+            f"keep-{name}", snapshot=snapshot, blocked=True
+        ) as machine:
+            await connection.snapshots.keep(machine.sandbox, name)
 
     async def delete_snapshot(self, name: str) -> None:
         await self._connected().snapshots.delete(name)
 
     async def sweep(self) -> list[str]:
-        opened = self._connected()
-        swept = await opened.leases.sweep()
-        removed = [*swept.removed, *await opened.snapshots.sweep()]
+        connection = self._connected()
+        swept = await connection.leases.sweep()
+        removed = [*swept.removed, *await connection.snapshots.sweep()]
         if swept.stuck:
             raise SandboxUnavailable(
                 f"sandboxes cannot be destroyed: {', '.join(swept.stuck)}; removed besides: "
@@ -127,15 +141,15 @@ class DaytonaProvider:
         return removed
 
     async def close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            await opened.leases.drain()
-            async with asyncio.timeout(self._pace.request_timeout):
-                await opened.client.close()  # type: ignore[no-untyped-call]
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.leases.drain()
+            async with asyncio.timeout(self._retries.policy.request_timeout):
+                await connection.client.close()  # type: ignore[no-untyped-call]  # the SDK's own
 
-    def _connected(self) -> _Open:
+    def _connected(self) -> _Connection:
         """The one client of this process, made in its event loop."""
-        if self._opened is None:
+        if self._connection is None:
             config = DaytonaConfig(
                 api_key=self._account.api_key,
                 api_url=self._account.api_url,
@@ -143,14 +157,14 @@ class DaytonaProvider:
                 connection_pool_maxsize=None,
             )
             client = AsyncDaytona(config)
-            self._opened = _Open(
+            self._connection = _Connection(
                 client,
-                Leases(client, self._terms, self._pace),
+                Leases(DaytonaService(client), self._terms, self._retries),
                 Snapshots(
                     client,
                     namespace=self._account.namespace,
                     time_to_live=self._snapshot_ttl,
-                    pace=self._pace,
+                    retries=self._retries,
                 ),
             )
-        return self._opened
+        return self._connection

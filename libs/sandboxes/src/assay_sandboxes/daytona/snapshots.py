@@ -1,22 +1,21 @@
 """Environments kept at Daytona, as snapshots under names of our own."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
-from daytona import AsyncDaytona, AsyncSandbox, DaytonaError, DaytonaNotFoundError
+from daytona import AsyncDaytona, AsyncSandbox
 
-from assay_sandboxes.bubblewrap.host.sandbox_folder import check_name
+from assay_sandboxes.daytona.client import daytona_faults
 from assay_sandboxes.host_processes import uninterrupted
+from assay_sandboxes.names import check_name
 from assay_sandboxes.port import SandboxUnavailable, SnapshotMissing
-from assay_sandboxes.remote.retries import (
-    Backoff,
-    Lost,
-    Pace,
-    is_passing,
-    patiently,
-    told,
-)
+from assay_sandboxes.remote.retries import FAULTS, Retries, described, may_pass
+from assay_sandboxes.remote.service import RemoteMissing
+
+T = TypeVar("T")
 
 _FAILED: Final = frozenset({"error", "build_failed"})
 _PAGE: Final = 100
@@ -28,12 +27,13 @@ class Snapshots:
     """Takes, finds and deletes snapshots."""
 
     def __init__(
-        self, client: AsyncDaytona, *, namespace: str, time_to_live: timedelta, pace: Pace
+        self, client: AsyncDaytona, *, namespace: str, time_to_live: timedelta, retries: Retries
     ) -> None:
         self._service = client.snapshot
         self._prefix = f"{namespace}-"
         self._time_to_live = time_to_live
-        self._pace = pace
+        self._retries = retries
+        self._policy = retries.policy
 
     def full_name(self, name: str) -> str:
         """Under which Daytona knows it.
@@ -55,21 +55,22 @@ class Snapshots:
             raise
 
     async def _create(self, sandbox: AsyncSandbox, full_name: str) -> None:
-        backoff = Backoff(self._pace, self._pace.request_patience)
+        backoff = self._retries.backoff(self._policy.request_patience)
         while True:
             try:
-                async with asyncio.timeout(self._pace.snapshot_patience):
-                    return await sandbox.create_snapshot(
-                        full_name, timeout=self._pace.snapshot_patience
-                    )
-            except (DaytonaError, *Lost) as error:
+                with daytona_faults():
+                    async with asyncio.timeout(self._policy.snapshot_patience):
+                        return await sandbox.create_snapshot(
+                            full_name, timeout=self._policy.snapshot_patience
+                        )
+            except FAULTS as error:
                 failure = error
             # The answer may have been lost, and not what was asked for.
             if await self._state(full_name) is not None:
                 return None
-            if not is_passing(failure) or not await backoff.pause(failure):
+            if not may_pass(failure) or not await backoff.pause(failure):
                 raise SandboxUnavailable(
-                    f"Daytona takes no snapshot of the sandbox: {told(failure)}"
+                    f"Daytona takes no snapshot of the sandbox: {described(failure)}"
                 ) from failure
 
     async def ready(self, name: str) -> str:
@@ -90,9 +91,7 @@ class Snapshots:
                 "skill again to make a new one"
             )
         if state == "inactive":
-            await patiently(
-                "activate a snapshot", lambda: self._service.activate(full_name), self._pace
-            )
+            await self._ask("activate a snapshot", lambda: self._service.activate(full_name))
         await self._until_active(full_name)
         return full_name
 
@@ -105,22 +104,20 @@ class Snapshots:
         await self.take(sandbox, _KEPT + name)
 
     async def _until_active(self, full_name: str) -> None:
-        backoff = Backoff(self._pace, self._pace.snapshot_patience)
+        backoff = self._retries.backoff(self._policy.snapshot_patience)
         while (state := await self._state(full_name)) != "active":
             if state in _FAILED or state is None:
                 raise SandboxUnavailable(f"the snapshot {full_name} ended as {state or 'missing'}")
             if not await backoff.pause():
                 raise SandboxUnavailable(
                     f"the snapshot {full_name} was still {state} after "
-                    f"{self._pace.snapshot_patience:g} s"
+                    f"{self._policy.snapshot_patience:g} s"
                 )
 
     async def _state(self, full_name: str) -> str | None:
         try:
-            found = await patiently(
-                "find a snapshot", lambda: self._service.get(full_name), self._pace
-            )
-        except DaytonaNotFoundError:
+            found = await self._ask("find a snapshot", lambda: self._service.get(full_name))
+        except RemoteMissing:
             return None
         return str(found.state.value)
 
@@ -129,20 +126,25 @@ class Snapshots:
             await self._delete(self.full_name(each))
 
     async def _delete(self, full_name: str) -> None:
-        backoff = Backoff(self._pace, self._pace.request_patience)
+        backoff = self._retries.backoff(self._policy.request_patience)
         while True:
             try:
                 state = await self._state(full_name)
                 if state is None:
                     return
                 if state != "removing":
-                    await patiently(
-                        "delete a snapshot", lambda: self._service.delete(full_name), self._pace
-                    )
-            except DaytonaNotFoundError:
+                    await self._ask("delete a snapshot", lambda: self._service.delete(full_name))
+            except RemoteMissing:
                 return
             if not await backoff.pause():
                 raise SandboxUnavailable(f"the snapshot {full_name} cannot be deleted")
+
+    async def _ask(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
+        async def asked() -> T:
+            with daytona_faults():
+                return await ask()
+
+        return await self._retries.ask(what, asked)
 
     async def sweep(self) -> list[str]:
         """Delete snapshots past their time; return their names."""
@@ -157,11 +159,8 @@ class Snapshots:
         past: list[str] = []
         page, pages = 1, 1
         while page <= pages:
-            number = page
-            found = await patiently(
-                "list snapshots",
-                lambda: self._service.list(page=number, limit=_PAGE),  # noqa: B023 - asked at once
-                self._pace,
+            found = await self._ask(
+                "list snapshots", partial(self._service.list, page=page, limit=_PAGE)
             )
             past += [
                 each.name

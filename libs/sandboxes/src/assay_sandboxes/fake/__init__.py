@@ -7,7 +7,6 @@ own: `repeat N TEXT`, `install NAME VERSION NEEDS…`, `call DESTINATION`, and `
 the sandbox. A provider may be given replies for whole commands besides.
 """
 
-from assay_sandboxes.fake.provider import FakeProvider
-from assay_sandboxes.fake.sandbox import FakeSandbox, Reply
+from typing import Final
 
-__all__ = ["FakeProvider", "FakeSandbox", "Reply"]
+KIND: Final = "fake"

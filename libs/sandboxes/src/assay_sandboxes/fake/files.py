@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from assay_contracts.runs import Package
+from assay_sandboxes.command_environment import HOME
+from assay_sandboxes.guest.fast_files import TEMPORARY
 from assay_sandboxes.port import SKILLS, WORKSPACE, FileProblem
-
-HOME: Final = "/home/agent"
 
 
 @dataclass(slots=True)
@@ -49,7 +48,7 @@ class FakeFiles:
         if not path.startswith("/") or "\0" in path:
             return "invalid_path"
         path = posixpath.normpath(path)
-        if not path.startswith((WORKSPACE + "/", HOME + "/", "/tmp/")):  # noqa: S108
+        if not path.startswith((WORKSPACE + "/", HOME + "/", TEMPORARY + "/")):
             return "permission_denied"
         if path == SKILLS or path.startswith(SKILLS + "/"):
             return "permission_denied"

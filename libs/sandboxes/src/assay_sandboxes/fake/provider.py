@@ -2,12 +2,12 @@
 
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
-from assay_contracts.runs import NetworkMode
+from assay_contracts.runs import NetworkMode, SandboxKind
+from assay_sandboxes.fake import KIND
 from assay_sandboxes.fake.files import Environment, FakeFiles
 from assay_sandboxes.fake.sandbox import FakeSandbox, Reply
 from assay_sandboxes.port import (
@@ -48,10 +48,11 @@ class FakeProvider:
         self._snapshot_ttl = snapshot_ttl
 
     @property
-    def kind(self) -> Literal["fake"]:
-        return "fake"
+    def kind(self) -> SandboxKind:
+        return KIND
 
-    def open(
+    @asynccontextmanager
+    async def open(
         self,
         *,
         name: str,
@@ -59,13 +60,8 @@ class FakeProvider:
         network: NetworkMode,
         base: str | None = None,
         limits: Limits | None = None,
-    ) -> AbstractAsyncContextManager[Sandbox]:
-        return self._open(name, skills, network, base, limits or Limits())
-
-    @asynccontextmanager
-    async def _open(
-        self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
+        limits = limits or Limits()
         if self._unavailable is not None:
             raise SandboxUnavailable(self._unavailable)
         if self._leaks and network == "blocked":

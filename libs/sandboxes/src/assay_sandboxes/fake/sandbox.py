@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
+from assay_sandboxes.fake import KIND
 from assay_sandboxes.fake.files import Environment, FakeFiles
 from assay_sandboxes.installed_packages import applying, in_order
 from assay_sandboxes.port import (
+    COMMAND_CHARS,
     TIMED_OUT,
     WORKSPACE,
     ExecResult,
@@ -48,7 +50,7 @@ class _Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _WordCall:
     """One word with what follows it, while it is being done."""
 
     rest: list[str]
@@ -154,7 +156,7 @@ class FakeSandbox:
 
     def proof(self) -> SandboxProof:
         return SandboxProof(
-            kind="fake",
+            kind=KIND,
             base=self._base or "base",
             network=self._network,
             proof="It is a fake: it has no network, and pretends to have one where open.",
@@ -195,11 +197,11 @@ class FakeSandbox:
             words, to_file = words[:-2], posixpath.join(cwd, words[-1])
         to_errors = words[-1:] == [">&2"]
         name, *rest = words[: len(words) - to_errors] or ["true"]
-        turn = _Turn(rest, command, cwd, _Streams())
+        call = _WordCall(rest, command, cwd, _Streams())
         if name == "sleep":
-            await asyncio.sleep(float(turn.rest[0]))
-        code = _WORDS.get(name, _unknown_word)(self, turn)
-        said = turn.said
+            await asyncio.sleep(float(call.rest[0]))
+        code = _WORDS.get(name, _unknown_word)(self, call)
+        said = call.said
         if to_file is not None:
             problem = self._files.write(to_file, said.out.encode())
             said = _Streams(err=f"{to_file}: {problem}\n" if problem else "")
@@ -210,66 +212,76 @@ class FakeSandbox:
         streams.err += said.err
         return code
 
-    def say_files(self, turn: _Turn) -> int:
-        for name, content in self._files.below(turn.cwd).items():
-            turn.said.out += f"{len(content)} {zlib.crc32(content)} {name}\0"
+    def say_files(self, call: _WordCall) -> int:
+        for name, content in self._files.below(call.cwd).items():
+            call.said.out += f"{len(content)} {zlib.crc32(content)} {name}\0"
         return 0
 
-    def say_file(self, turn: _Turn) -> int:
-        if not turn.rest:  # what stands on its input: nothing
+    def say_file(self, call: _WordCall) -> int:
+        if not call.rest:  # what stands on its input: nothing
             return 0
-        path = turn.path(turn.rest[0])
+        path = call.path(call.rest[0])
         content = self._files.read(path)
         if isinstance(content, bytes):
-            turn.said.out = content.decode(errors="replace")
+            call.said.out = content.decode(errors="replace")
             return 0
-        turn.said.err = f"cat: {path}: {content}\n"
+        call.said.err = f"cat: {path}: {content}\n"
         return 1
 
-    def install(self, turn: _Turn) -> int:
+    def install(self, call: _WordCall) -> int:
         """`install name version needs…`; another version of it goes."""
-        name, version, *needs = turn.rest
+        name, version, *needs = call.rest
         installed = self._files.environment.packages
         installed -= {package for package in installed if package.name == name}
         requires = tuple(applying(needs, {"sys_platform": "fake"}))
         installed.add(Package(ecosystem="pip", name=name, version=version, requires=requires))
         return 0
 
-    def call(self, turn: _Turn) -> int:
-        self._call(turn.rest[0], turn.command, turn.cwd)
+    def call(self, call: _WordCall) -> int:
+        self._call(call.rest[0], call.command, call.cwd)
         return 0 if self._network == "open" else 1
 
-    def vanish(self, _: _Turn) -> int:
+    def vanish(self, _: _WordCall) -> int:
         self.lose("the sandbox ended by itself")
         return 0
 
     def _call(self, destination: str, command: str, cwd: str) -> None:
-        self._calls.append(ObservedCall(datetime.now(UTC), destination, command[:200], cwd))
+        self._calls.append(
+            ObservedCall(datetime.now(UTC), destination, command[:COMMAND_CHARS], cwd)
+        )
 
 
-def _say(turn: _Turn, text: str) -> int:
-    turn.said.out = text
+def _succeed(_: FakeSandbox, __: _WordCall) -> int:
     return 0
 
 
-def _exit(_: FakeSandbox, turn: _Turn) -> int:
-    raise _Exit(int(turn.rest[0]))
+def _fail(_: FakeSandbox, __: _WordCall) -> int:
+    return 1
 
 
-def _unknown_word(_: FakeSandbox, turn: _Turn) -> int:
-    turn.said.err = f"{turn.command}: command not found\n"
+def _say(call: _WordCall, text: str) -> int:
+    call.said.out = text
+    return 0
+
+
+def _exit(_: FakeSandbox, call: _WordCall) -> int:
+    raise _Exit(int(call.rest[0]))
+
+
+def _unknown_word(_: FakeSandbox, call: _WordCall) -> int:
+    call.said.err = f"{call.command}: command not found\n"
     return _NOT_FOUND
 
 
-_WORDS: Final[Mapping[str, Callable[[FakeSandbox, _Turn], int]]] = {
-    "true": lambda _, turn: 0,  # noqa: ARG005
-    "mkdir": lambda _, turn: 0,  # noqa: ARG005
-    "sleep": lambda _, turn: 0,  # noqa: ARG005
-    "false": lambda _, turn: 1,  # noqa: ARG005
+_WORDS: Final[Mapping[str, Callable[[FakeSandbox, _WordCall], int]]] = {
+    "true": _succeed,
+    "mkdir": _succeed,
+    "sleep": _succeed,
+    "false": _fail,
     "exit": _exit,
-    "pwd": lambda _, turn: _say(turn, turn.cwd + "\n"),
-    "echo": lambda _, turn: _say(turn, " ".join(turn.rest) + "\n"),
-    "repeat": lambda _, turn: _say(turn, (turn.rest[1] + "\n") * int(turn.rest[0])),
+    "pwd": lambda _, call: _say(call, call.cwd + "\n"),
+    "echo": lambda _, call: _say(call, " ".join(call.rest) + "\n"),
+    "repeat": lambda _, call: _say(call, (call.rest[1] + "\n") * int(call.rest[0])),
     "cat": FakeSandbox.say_file,
     "find": FakeSandbox.say_files,
     "install": FakeSandbox.install,

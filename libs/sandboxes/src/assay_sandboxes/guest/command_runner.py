@@ -1,7 +1,7 @@
-"""Keeping a command: a process above it bounds it, watches it and writes down what came of it.
+"""Running a command under a process that bounds it, watches it and writes down what came of it.
 
-The keeper outlives whoever asked for the command, and the command: what the command leaves running
-goes on, watched, under the keeper until it ends.
+That process outlives whoever asked for the command, and the command: what the command leaves
+running goes on, watched, under it until it ends.
 """
 
 from __future__ import annotations
@@ -14,48 +14,43 @@ import signal
 import socket
 import time
 
-from assay_sandboxes.guest import processes
+from assay_sandboxes.guest import fast_files, processes
+from assay_sandboxes.guest.answers import write_answer
+from assay_sandboxes.guest.head_and_tail import HeadAndTail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
     from assay_sandboxes.guest.network_listener import Listener
+    from assay_sandboxes.remote.guest_requests import CommandRequest
 
-TRACE = "/tmp/.assay-trace-"  # noqa: S108
-"""Where `strace` writes, which has no more rights than the command."""
+STRACE_LOG = fast_files.TEMPORARY + "/.assay-trace-"
+"""Where `strace` writes, which has no more rights than the command; its number comes after."""
 
 _CHUNK = 256 * 1024
 _LAST_LOOK_BYTES = 1024 * 1024
-_DEATH_S = 5.0
+_NOTHING_SEEN_YET = b'{"method": "seccomp"}\n'
 
 
-def write_result(folder: str, answer: str) -> None:
-    """Write a result whole or not at all."""
-    with open(folder + "/.result", "w") as result:  # noqa: PTH123
-        result.write(answer)
-    os.rename(folder + "/.result", folder + "/result")  # noqa: PTH104
-
-
-def start(request: dict[str, Any], folder: str) -> None:
-    """Start a command under a keeper of its own; the result comes into `folder`."""
+def start(request: CommandRequest, folder: str) -> None:
+    """Start a command under a process of its own; the answer comes into `folder`."""
     if os.fork() == 0:
         try:
-            _Keeper(request, folder).keep()
-        except BaseException as error:  # noqa: BLE001 - nobody else hears of it
-            write_result(folder, json.dumps({"failed": "the keeper: %r" % error}))  # noqa: UP031
+            _CommandRunner(request, folder).run()
+        except BaseException as error:  # noqa: BLE001  # nobody else hears of it
+            write_answer(folder, {"failed": f"what runs the command: {error!r}"})
         os._exit(0)
 
 
 def cancel(folder: str) -> None:
     """End a command and all that it started; one that has not begun never will."""
-    with open(folder + "/cancelled", "w"):  # noqa: PTH123
-        pass
+    fast_files.write_text(folder + "/cancelled", "")
     try:
-        with open(folder + "/keeper") as keeper:  # noqa: PTH123
-            processes.kill_tree(int(keeper.read()))
+        runner = int(fast_files.read_text(folder + "/runner"))
     except (FileNotFoundError, ValueError):
         return
+    processes.kill_tree(runner)
 
 
 class _Output:
@@ -64,10 +59,7 @@ class _Output:
     def __init__(self, limit: int) -> None:
         self.source, self.sink = os.pipe()
         os.set_blocking(self.source, False)
-        self._half = limit // 2
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._total = 0
+        self._kept = HeadAndTail(limit)
         self.open = True
 
     def read(self) -> bool:
@@ -79,26 +71,20 @@ class _Output:
             os.close(self.source)
             self.open = False
             return False
-        self._total += len(chunk)
-        room = self._half - len(self._head)
-        self._head += chunk[:room]
-        self._tail += chunk[max(room, 0) :]
-        if len(self._tail) > 2 * self._half + _CHUNK:
-            del self._tail[: -self._half]
+        self._kept.add(chunk)
         return True
 
     def take(self) -> tuple[str, bool]:
-        before = self._total
-        while self.open and self._total - before < _LAST_LOOK_BYTES and self.read():
+        """What came so far, in base64, and whether some of it was left out."""
+        before = self._kept.total
+        while self.open and self._kept.total - before < _LAST_LOOK_BYTES and self.read():
             pass
-        omitted = self._total - len(self._head) - min(len(self._tail), self._half)
-        tail = bytes(self._tail[-self._half :]) if self._half else b""
-        marker = ("\n... [%d bytes omitted] ...\n" % omitted).encode() if omitted else b""  # noqa: UP031
-        return base64.b64encode(bytes(self._head) + marker + tail).decode(), omitted > 0
+        kept, is_cut = self._kept.joined()
+        return base64.b64encode(kept).decode(), is_cut
 
 
-class _Keeper:
-    def __init__(self, request: dict[str, Any], folder: str) -> None:
+class _CommandRunner:
+    def __init__(self, request: CommandRequest, folder: str) -> None:
         self._request = request
         self._folder = folder
         self._out = _Output(request["keep"])
@@ -108,19 +94,14 @@ class _Keeper:
         self._timed_out = False
         self._command = 0
 
-    def keep(self) -> None:
+    def run(self) -> None:
         os.setsid()
         processes.adopt_orphans()
-        woken, wake = os.pipe()
-        os.set_blocking(woken, False)
-        os.set_blocking(wake, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        with open(self._folder + "/keeper", "w") as keeper:  # noqa: PTH123
-            keeper.write(str(os.getpid()))
+        woken = processes.wake_on_ended_children()
+        fast_files.write_text(self._folder + "/runner", str(os.getpid()))
         deadline = time.monotonic() + self._request["seconds"]
         self._start_command()
-        if os.path.exists(self._folder + "/cancelled"):  # noqa: PTH110
+        if fast_files.exists(self._folder + "/cancelled"):
             processes.kill_tree(os.getpid())
         self._let_go_of_streams()
         while self._has_children():
@@ -130,7 +111,7 @@ class _Keeper:
                 continue
             self._wait(woken, deadline)
         if not self._ended:
-            self._write_result(processes.CANNOT_RUN)
+            self._write_answer(processes.CANNOT_RUN)
 
     def _wait(self, woken: int, deadline: float) -> None:
         poll = select.poll()
@@ -164,20 +145,22 @@ class _Keeper:
             if process == 0:
                 return True
             if process == self._command and not self._ended:
-                self._write_result(processes.exit_code(status))
+                self._write_answer(processes.exit_code(status))
 
-    def _write_result(self, code: int) -> None:
+    def _write_answer(self, code: int) -> None:
         self._ended = True
         out, cut_out = self._out.take()
         err, cut_err = self._err.take()
-        answer = {
-            "code": code,
-            "timed_out": self._timed_out,
-            "out": out,
-            "err": err,
-            "truncated": cut_out or cut_err,
-        }
-        write_result(self._folder, json.dumps(answer))
+        write_answer(
+            self._folder,
+            {
+                "code": code,
+                "timed_out": self._timed_out,
+                "out": out,
+                "err": err,
+                "truncated": cut_out or cut_err,
+            },
+        )
 
     # The command ---------------------------------------------------------------------------------
 
@@ -191,38 +174,42 @@ class _Keeper:
         os.close(self._out.sink)
         os.close(self._err.sink)
         if self._request["watch"] == "seccomp":
-            log = os.open(self._folder + "/calls", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            said, descriptors, _, _ = socket.recv_fds(near, 256, 1)
-            if descriptors:
-                # Where nobody watches, nobody waits for this to be imported.
-                from assay_sandboxes.guest.network_listener import Listener  # noqa: PLC0415
-
-                os.write(log, b'{"method": "seccomp"}\n')
-                self._listener = Listener(descriptors[0], log)
-            elif said:
-                os.write(log, json.dumps({"lost": said.decode()}).encode() + b"\n")
-            else:  # it ended before any program was started
-                os.write(log, b'{"method": "seccomp"}\n')
+            self._start_listening(near)
         near.close()
+
+    def _start_listening(self, control: socket.socket) -> None:
+        log = os.open(self._folder + "/calls", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        said, descriptors, _, _ = socket.recv_fds(control, 256, 1)
+        if descriptors:
+            from assay_sandboxes.guest import network_listener  # noqa: PLC0415  # slow, and rare
+
+            os.write(log, _NOTHING_SEEN_YET)
+            self._listener = network_listener.Listener(
+                descriptors[0], log, self._request["refused_ports"]
+            )
+        elif said:
+            os.write(log, json.dumps({"lost": said.decode()}).encode() + b"\n")
+        else:  # it ended before any program was started
+            os.write(log, _NOTHING_SEEN_YET)
 
     def _become_command(self, control: socket.socket) -> NoReturn:
         request = self._request
-        argv: list[str] = request["argv"]
+        argv = request["argv"]
         if request["watch"] == "strace":
-            from assay_sandboxes.guest import strace_log  # noqa: PLC0415
+            from assay_sandboxes.guest import strace_log  # noqa: PLC0415  # slow, and rare
 
-            argv = strace_log.traced(argv, TRACE + str(request["number"]))
+            argv = strace_log.under_strace(argv, STRACE_LOG + str(request["number"]))
 
         def prepare() -> None:
             processes.become_user(request["uid"], request["gid"])
-            processes.bound(request["limits"])
+            processes.apply_limits(request["limits"])
             processes.give_up_new_privileges()
             if request["watch"] == "seccomp":
-                self._install_filter(control)
+                _install_filter(control)
 
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        processes.become(
+        processes.become_command(
             argv,
             cwd=request["cwd"],
             environment=request["environment"],
@@ -231,20 +218,19 @@ class _Keeper:
             prepare=prepare,
         )
 
-    def _install_filter(self, control: socket.socket) -> None:
-        from assay_sandboxes.guest import syscall_filter  # noqa: PLC0415
-
-        descriptors: list[int] = []
-        deliver = syscall_filter.deliverer(control, b"listener", descriptors)
-        try:
-            descriptors.append(syscall_filter.install_filter(questions=True))
-        except syscall_filter.NoFilter as error:
-            control.send(str(error).encode())
-            raise OSError(str(error)) from error
-        deliver()
-
     def _let_go_of_streams(self) -> None:
         """Whoever waits for the end of our output is not to wait for what the command left."""
-        nothing = os.open("/dev/null", os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
+        processes.point_nowhere(0, 1, 2)
+
+
+def _install_filter(control: socket.socket) -> None:
+    from assay_sandboxes.guest import syscall_filter  # noqa: PLC0415  # slow, and rare
+
+    descriptors: list[int] = []
+    send = syscall_filter.sender_outside_the_filter(control, b"listener", descriptors)
+    try:
+        descriptors.append(syscall_filter.install_filter(name_queries=True))
+    except syscall_filter.NoFilter as error:
+        control.send(str(error).encode())
+        raise OSError(str(error)) from error
+    send()

@@ -1,9 +1,11 @@
 """Lists what is installed for Python and Node inside the sandbox, as JSON.
 
-Reads what the packages say of themselves and runs none of their code. With the argument `system`
-it also lists what the system's own package manager has installed. Each package is
-`[ecosystem, name, version, needs]`; what it needs is as its metadata has it, but for packages of
-the system, where it is the names of the installed packages that meet the need.
+A program that stands alone: the sandbox's own Python runs this one file. It reads what the packages
+say of themselves and runs none of their code. With the argument `system` it also lists what the
+system's own package manager has installed.
+
+Each package is `[ecosystem, name, version, needs]`; what it needs is as its metadata has it, but
+for packages of the system, where it is the names of the installed packages that meet the need.
 """
 
 from __future__ import annotations
@@ -50,40 +52,46 @@ def _python() -> Iterator[Entry]:
 
 def _read(path: str) -> str:
     """The beginning of a plain file; a pipe that nobody writes to must not keep us waiting."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(path + " is no file")
         return file.read(_METADATA_BYTES).decode("utf-8", errors="replace")
 
 
-def _metadata_files(folder: str) -> Iterator[str]:
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder, by name; nothing where it cannot be read."""
     try:
-        entries = sorted(os.listdir(folder))  # noqa: PTH208
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return
-    for entry in entries:
-        path = folder + "/" + entry
-        if entry.endswith(".dist-info"):
-            yield path + "/METADATA"
-        elif entry.endswith(".egg-info"):
-            yield path + "/PKG-INFO" if os.path.isdir(path) else path  # noqa: PTH112
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # links in a circle, for one
+        return False
+
+
+def _metadata_files(folder: str) -> Iterator[str]:
+    for entry in _entries(folder):
+        if entry.name.endswith(".dist-info"):
+            yield entry.path + "/METADATA"
+        elif entry.name.endswith(".egg-info"):
+            yield entry.path + "/PKG-INFO" if _is_folder(entry) else entry.path
 
 
 def _node_folders(root: str) -> Iterator[str]:
     """The packages below a folder of modules, and those that they keep for themselves."""
-    try:
-        entries = sorted(os.listdir(root))  # noqa: PTH208
-    except OSError:
-        return
-    for entry in entries:
-        path = root + "/" + entry
-        if os.path.islink(path):  # noqa: PTH114
+    for entry in _entries(root):
+        if entry.is_symlink():
             continue
-        if entry.startswith("@"):
-            yield from _node_folders(path)
+        if entry.name.startswith("@"):
+            yield from _node_folders(entry.path)
         else:
-            yield path
-            yield from _node_folders(path + "/node_modules")
+            yield entry.path
+            yield from _node_folders(entry.path + "/node_modules")
 
 
 def _node() -> Iterator[Entry]:
@@ -113,7 +121,8 @@ def _node() -> Iterator[Entry]:
 def system_packages(status: str = STATUS) -> Iterator[Entry]:
     """What dpkg says is installed; nothing where it keeps no list."""
     try:
-        with open(status, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        descriptor = os.open(status, os.O_RDONLY)
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace") as file:
             paragraphs = file.read().split("\n\n")
     except OSError:
         return
@@ -174,4 +183,4 @@ def _interpreter() -> dict[str, str]:
 if __name__ == "__main__":
     system = system_packages() if "system" in sys.argv[1:] else ()
     answer = {"packages": [*_python(), *_node(), *system], "interpreter": _interpreter()}
-    print(json.dumps(answer))  # noqa: T201
+    sys.stdout.write(json.dumps(answer) + "\n")

@@ -7,6 +7,8 @@ import os
 import resource
 import time
 
+from assay_sandboxes.guest import fast_files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
@@ -23,20 +25,21 @@ _PR_SET_NO_NEW_PRIVS = 38
 _FREEZE_ROUNDS = 200
 _DEATH_S = 5.0
 
-_PRCTL = _ctypes.dlsym(_ctypes.dlopen(None, os.RTLD_NOW), "prctl")  # type: ignore[arg-type]
+_PROGRAM_ITSELF = _ctypes.dlopen(None, os.RTLD_NOW)  # type: ignore[arg-type]  # typed too narrowly
+_PRCTL = _ctypes.dlsym(_PROGRAM_ITSELF, "prctl")
 
 
 def _prctl(option: int, value: int) -> None:
     _ctypes.call_function(_PRCTL, (option, value, 0, 0, 0))
 
 
-def hide() -> None:
+def hide_from_others() -> None:
     """Let nobody of the same user id look into this process or take its descriptors."""
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
-def show() -> None:
-    """Undo `hide`."""
+def show_to_others() -> None:
+    """Undo `hide_from_others`."""
     _prctl(_PR_SET_DUMPABLE, 1)
 
 
@@ -58,7 +61,7 @@ def become_user(uid: int, gid: int) -> None:
         os.setresuid(uid, uid, uid)
 
 
-def bound(limits: dict[str, int]) -> None:
+def apply_limits(limits: dict[str, int]) -> None:
     """Bound what this process, and whatever it starts, may use."""
     memory = limits["memory_bytes"]
     for what, value in (
@@ -73,12 +76,11 @@ def bound(limits: dict[str, int]) -> None:
         least = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(what, (least, least))
     # Memory that runs out is taken from commands, not from those who watch them.
-    show()
-    with open("/proc/self/oom_score_adj", "w") as score:  # noqa: PTH123
-        score.write("500")
+    show_to_others()
+    fast_files.write_text("/proc/self/oom_score_adj", "500")
 
 
-def become(
+def become_command(
     argv: list[str],
     *,
     cwd: str,
@@ -101,10 +103,26 @@ def become(
         os.chdir(cwd)
         prepare()
         os.closerange(3, 1024)
-        os.execve(argv[0], argv, environment)  # noqa: S606
+        os.execve(argv[0], argv, environment)  # noqa: S606  # running commands is what it is for
     except (OSError, ValueError) as error:
-        os.write(2, ("cannot run the command: %s\n" % error).encode())  # noqa: UP031
+        os.write(2, f"cannot run the command: {error}\n".encode())
     os._exit(CANNOT_RUN)
+
+
+def wake_on_ended_children() -> int:
+    """A descriptor that can be read whenever a child of this process has ended."""
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    return woken
+
+
+def point_nowhere(*descriptors: int) -> None:
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nothing, descriptor)
 
 
 def exit_code(status: int) -> int:
@@ -115,11 +133,11 @@ def descendants(root: int) -> set[int]:
     found: set[int] = set()
     pending = [root]
     while pending:
-        folder = "/proc/%d/task" % pending.pop()  # noqa: UP031
+        folder = f"/proc/{pending.pop()}/task"
         try:
-            for thread in os.listdir(folder):  # noqa: PTH208
-                with open(folder + "/" + thread + "/children") as children:  # noqa: PTH123
-                    new = {int(child) for child in children.read().split()} - found
+            for thread in fast_files.names_in(folder):
+                children = fast_files.read_text(f"{folder}/{thread}/children").split()
+                new = set(map(int, children)) - found
                 found |= new
                 pending += new
         except OSError:
@@ -157,7 +175,7 @@ def kill_tree(root: int) -> bool:
 
 def _is_alive(process: int) -> bool:
     try:
-        with open("/proc/%d/stat" % process) as status:  # noqa: PTH123, UP031
-            return status.read().rpartition(")")[2].split()[0] not in "ZX"
+        status = fast_files.read_text(f"/proc/{process}/stat")
     except OSError:
         return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from assay_sandboxes.guest.network_listener import DNS_PORT, parse_question
+from assay_sandboxes.guest.dns_questions import parse_query
+from assay_sandboxes.guest.socket_addresses import DNS_PORT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _PLACE = re.compile(
 _TEXT = re.compile(r"\"((?:\\x[0-9a-f]{2})+)\"")
 
 
-def traced(argv: list[str], log: str) -> list[str]:
+def under_strace(argv: list[str], log: str) -> list[str]:
     """The command, under `strace`, which writes to `log` and does not hold the command up."""
     watched = "trace=connect,sendto,sendmsg,sendmmsg"
     options = ("-D", "-f", "-qq", "-ttt", "-xx", "-s", "512", "-e", watched, "-o", log)
@@ -47,12 +48,12 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, object]]:
         questions = []
         if call["call"] != "connect" and port == DNS_PORT:
             packets = map(_bytes, _TEXT.findall(call["rest"]))
-            questions = [found for found in map(parse_question, packets) if found]
+            questions = [found for found in map(parse_query, packets) if found]
         for name, kind, number in questions:
             yield {**event, "ask": name, "kind": kind, "id": number}
         if place and not questions:
             host = _bytes(place[2] or place[3]).decode()
-            yield {**event, "to": ("%s:%s" if place[2] else "[%s]:%s") % (host, place[1])}
+            yield {**event, "to": f"{host}:{place[1]}" if place[2] else f"[{host}]:{place[1]}"}
 
 
 def _bytes(text: str) -> bytes:

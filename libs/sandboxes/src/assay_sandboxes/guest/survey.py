@@ -1,6 +1,7 @@
-"""What a new sandbox is like, and which skills it has already; sent as a program text.
+"""What a new sandbox is like, and which skills it has already; sent as the text of a program.
 
-The digest is also computed outside, of the skills that are to be there.
+It stands alone, since nothing of ours is in a new sandbox yet. The digest is also computed outside,
+of the skills that are to be there.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ def tree_digest(folder: str) -> str:
     digest = hashlib.sha256()
     for path, folders, names in sorted(os.walk(folder)):
         for name in sorted(folders + names):
-            where = os.path.join(path, name)  # noqa: PTH118
+            where = f"{path}/{name}"
             mode = os.lstat(where).st_mode
             digest.update(os.path.relpath(where, folder).encode() + b"\0")
             if stat.S_ISREG(mode):
-                with open(where, "rb") as file:  # noqa: PTH123
+                with os.fdopen(os.open(where, os.O_RDONLY), "rb") as file:
                     content = hashlib.sha256(file.read()).hexdigest()
                 digest.update(("x" if mode & 0o100 else "-").encode() + content.encode())
             else:
@@ -30,23 +31,30 @@ def tree_digest(folder: str) -> str:
 
 
 def _may_be_root() -> bool:
-    # Not `subprocess`, which is slow to import.
-    return os.system("sudo -n true >/dev/null 2>&1") == 0  # noqa: S605
+    command = "sudo -n true >/dev/null 2>&1"
+    return os.system(command) == 0  # noqa: S605  # `subprocess` is slow to import
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def main() -> None:
     """Print it, as JSON. The argument names the folder of skills."""
     skills = sys.argv[1]
     root = os.geteuid() == 0
-    names = os.listdir(skills) if os.path.isdir(skills) else []  # noqa: PTH112, PTH208
     answer = {
         "uid": os.geteuid(),
         "gid": os.getegid(),
         "python": sys.executable,
-        "shell": "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh",  # noqa: PTH110
+        "shell": "/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh",
         "sudo": not root and _may_be_root(),
         "host": os.uname().nodename,
         "path": os.environ.get("PATH", ""),
-        "skills": {name: tree_digest(os.path.join(skills, name)) for name in names},  # noqa: PTH118
+        "skills": {name: tree_digest(f"{skills}/{name}") for name in _names_in(skills)},
     }
-    print("assay:" + json.dumps(answer))  # noqa: T201
+    sys.stdout.write(f"assay:{json.dumps(answer)}\n")

@@ -14,7 +14,7 @@ def skill_digests(skills: Path) -> dict[str, str]:
     return {folder.name: tree_digest(str(folder.resolve())) for folder in skills.iterdir()}
 
 
-def packed(skills: Path, wanted: Mapping[str, str], had: Mapping[str, str]) -> bytes:
+def pack_archive(skills: Path, wanted: Mapping[str, str], had: Mapping[str, str]) -> bytes:
     """An archive with our programs and with every skill of `wanted` that `had` does not have."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w:gz", compresslevel=1) as archive:
@@ -24,11 +24,11 @@ def packed(skills: Path, wanted: Mapping[str, str], had: Mapping[str, str]) -> b
             archive.addfile(entry, io.BytesIO(content))
         for name, digest in wanted.items():
             if had.get(name) != digest:
-                archive.add((skills / name).resolve(), f"skills/{name}", filter=_plain)
+                archive.add((skills / name).resolve(), f"skills/{name}", filter=_without_owner)
     return target.getvalue()
 
 
-def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644

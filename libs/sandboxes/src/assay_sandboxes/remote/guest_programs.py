@@ -1,39 +1,44 @@
-"""The programs that run inside sandboxes of somebody else's, as files to put there."""
+"""The programs that run inside sandboxes of somebody else's, as files to put there.
 
-import hashlib
+They are the package `guest` and nothing else of ours, and a few lines for each program to start
+it by.
+"""
+
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import assay_sandboxes
 from assay_sandboxes import guest
+from assay_sandboxes.guest import (
+    commands_program,
+    package_inventory,
+    probe_program,
+    workspace_program,
+)
 
-CELL: Final = "cell.py"
-"""What a sandbox of somebody else's is asked through."""
-PROBE: Final = "probe.py"
+FOLDER: Final = "/opt/assay/programs"
+"""Where they lie inside."""
+COMMANDS: Final = f"{FOLDER}/commands.py"
+WORKSPACE: Final = f"{FOLDER}/workspace.py"
+PROBE: Final = f"{FOLDER}/probe.py"
 
-_PACKAGE: Final = Path(assay_sandboxes.__file__).parent.parent
-PATH_INSIDE: Final = Path(guest.__file__).parent.relative_to(_PACKAGE)
+_SOURCE: Final = Path(assay_sandboxes.__file__).parent.parent
+INVENTORY: Final = f"{FOLDER}/{Path(package_inventory.__file__).relative_to(_SOURCE)}"
+_STARTED_BY: Final = {
+    COMMANDS: commands_program.__name__,
+    WORKSPACE: workspace_program.__name__,
+    PROBE: probe_program.__name__,
+}
 
 
 @cache
 def program_files() -> dict[str, bytes]:
-    """Every file, by its path below the folder that the programs are put into."""
-    package = PATH_INSIDE.parts
-    files = {"/".join((*package[:depth], "__init__.py")): b"" for depth in range(1, len(package))}
+    """Every file, by its path below `FOLDER`."""
+    files = {f"{assay_sandboxes.__name__}/__init__.py": b""}
     for path in sorted(Path(guest.__file__).parent.glob("*.py")):
-        files[str(PATH_INSIDE / path.name)] = path.read_bytes()
-    for entry, module in ((CELL, "operations"), (PROBE, "network_probe")):
-        files[entry] = (
-            f"import sys\nsys.path.insert(0, __file__[: -len('/{entry}')])\n"
-            f"from {'.'.join(package)}.{module} import main\nmain()\n"
-        ).encode()
+        files[str(path.relative_to(_SOURCE))] = path.read_bytes()
+    for program, module in _STARTED_BY.items():
+        start = f"import sys\nsys.path.insert(0, {FOLDER!r})\nfrom {module} import main\nmain()\n"
+        files[program.removeprefix(f"{FOLDER}/")] = start.encode()
     return files
-
-
-@cache
-def programs_digest() -> str:
-    digest = hashlib.sha256()
-    for path, content in sorted(program_files().items()):
-        digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()

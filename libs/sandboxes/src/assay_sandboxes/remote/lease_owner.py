@@ -1,4 +1,4 @@
-"""Whose a sandbox is: told by its labels, so that others can tell when its owner is dead."""
+"""Whose a remote sandbox is: its labels say so, so that others know when its owner is dead."""
 
 import hashlib
 import os
@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from assay_sandboxes.bubblewrap.host.sandbox_folder import start_time
+from assay_sandboxes.host_processes import start_time
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class LeaseOwner:
     """A process, for all places and times."""
 
     place: str

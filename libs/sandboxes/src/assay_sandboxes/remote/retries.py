@@ -1,4 +1,4 @@
-"""What went wrong at Daytona, and whether asking again may help."""
+"""Asking a remote service again, with pauses that grow."""
 
 import asyncio
 import random
@@ -7,27 +7,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-import aiohttp
-from daytona import DaytonaError, DaytonaNotFoundError
-
 from assay_sandboxes.port import SandboxUnavailable
+from assay_sandboxes.remote.service import RemoteFault, RemoteMissing
 
 T = TypeVar("T")
 
-_BAD_REQUEST: Final = 400
-_SERVER_ERROR: Final = 500
-_PASSING: Final = frozenset({408, 409, 425, 429})
-"""Too slow, changing state, too early, too many."""
-_PASSING_WORDS: Final = ("limit exceeded", "failed to start", "quota", "is the sandbox started")
-"""Quota, a failed start and a sandbox in transition are plain 400s."""
-
-Lost = (aiohttp.ClientError, TimeoutError, ConnectionError)
-"""No answer came, so nobody knows what was done."""
+FAULTS: Final = (RemoteFault, TimeoutError)
+"""What asking may end with; after a time-out nobody knows what was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How patiently Daytona is asked. Seconds."""
+class RetryPolicy:
+    """How patiently a service is asked. Seconds."""
 
     first_pause: float = 0.5
     longest_pause: float = 15.0
@@ -46,87 +37,71 @@ class Pace:
     snapshot_patience: float = 600.0
 
 
-def is_missing(error: BaseException) -> bool:
-    return isinstance(error, DaytonaNotFoundError)
-
-
-def is_passing(error: BaseException) -> bool:
+def may_pass(error: BaseException) -> bool:
     """Whether the same request may succeed later."""
-    if isinstance(error, Lost):
-        return True
-    if not isinstance(error, DaytonaError):
-        return False
-    status = error.status_code
-    if status is None or status >= _SERVER_ERROR or status in _PASSING:
-        return True
-    return status == _BAD_REQUEST and any(word in str(error).lower() for word in _PASSING_WORDS)
+    return not isinstance(error, RemoteFault) or error.may_pass
 
 
-def is_unanswered(error: BaseException) -> bool:
+def may_be_done(error: BaseException) -> bool:
     """Whether what was asked for may have been done all the same, now or a little later."""
-    status = error.status_code if isinstance(error, DaytonaError) else None
-    return status is None or status >= _SERVER_ERROR
+    return not isinstance(error, RemoteFault) or error.may_be_done
 
 
-def wanted_pause(error: BaseException) -> float | None:
-    """How long the service asks us to wait, if it does. Its headers' case is not fixed."""
-    headers = getattr(error, "headers", None) or {}
-    for name, value in headers.items():
-        if str(name).lower().startswith("retry-after"):
-            try:
-                return max(0.0, float(value))
-            except ValueError:
-                return None
-    return None
+def described(error: BaseException) -> str:
+    """What an error says, shortened; some of them say nothing."""
+    return (str(error).strip() or type(error).__name__)[:500]
 
 
 class Backoff:
     """Pauses that grow, spread, and never end before the service wants them to."""
 
-    def __init__(self, pace: Pace, patience: float) -> None:
-        self._pause = pace.first_pause
-        self._longest = pace.longest_pause
+    def __init__(self, policy: RetryPolicy, patience: float) -> None:
+        self._pause = policy.first_pause
+        self._longest = policy.longest_pause
         self._deadline = time.monotonic() + patience
-
-    @property
-    def left(self) -> float:
-        return self._deadline - time.monotonic()
 
     async def pause(self, error: BaseException | None = None) -> bool:
         """Wait; or return False at once where patience would run out first."""
-        pause = self._pause * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
-        wanted = wanted_pause(error) if error else None
-        if wanted is not None:
-            pause += wanted
+        pause = self._pause * random.uniform(0.5, 1.0)  # noqa: S311  # spreads load, no secret
+        if isinstance(error, RemoteFault) and error.retry_after_s is not None:
+            pause += error.retry_after_s
         self._pause = min(self._longest, 2 * self._pause)
-        if pause >= self.left:
+        if pause >= self._deadline - time.monotonic():
             return False
         await asyncio.sleep(pause)
         return True
 
 
-async def patiently(
-    what: str, ask: Callable[[], Awaitable[T]], pace: Pace, *, seconds: float | None = None
-) -> T:
-    """Ask until there is an answer, `seconds` for each. Only for what may be asked twice.
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """Asks one service, again where that may help."""
 
-    Raises:
-        SandboxUnavailable: it was refused, or patience ran out.
-        DaytonaNotFoundError: there is no such thing.
-    """
-    # What takes long by itself is asked for again after that, too.
-    backoff = Backoff(pace, pace.request_patience + (seconds or 0))
-    while True:
-        try:
-            async with asyncio.timeout(seconds or pace.request_timeout):
-                return await ask()
-        except (DaytonaError, *Lost) as error:
-            if is_missing(error):
+    service: str
+    """What people call it."""
+    policy: RetryPolicy
+
+    def backoff(self, patience: float) -> Backoff:
+        return Backoff(self.policy, patience)
+
+    async def ask(
+        self, what: str, ask: Callable[[], Awaitable[T]], *, seconds: float | None = None
+    ) -> T:
+        """Ask until there is an answer, `seconds` for each. Only for what may be asked twice.
+
+        Raises:
+            SandboxUnavailable: it was refused, or patience ran out.
+            RemoteMissing: there is no such thing.
+        """
+        # What takes long by itself is asked for again after that, too.
+        backoff = self.backoff(self.policy.request_patience + (seconds or 0))
+        while True:
+            try:
+                async with asyncio.timeout(seconds or self.policy.request_timeout):
+                    return await ask()
+            except RemoteMissing:
                 raise
-            if not is_passing(error) or not await backoff.pause(error):
-                raise SandboxUnavailable(f"Daytona could not {what}: {told(error)}") from error
-
-
-def told(error: BaseException) -> str:
-    """What an error says, shortened; some of them say nothing."""
-    return (str(error).strip() or type(error).__name__)[:500]
+            except FAULTS as error:
+                if not may_pass(error) or not await backoff.pause(error):
+                    raise SandboxUnavailable(
+                        f"{self.service} could not {what}: {described(error)}"
+                    ) from error

@@ -1,22 +1,24 @@
-"""A sandbox at Daytona as the rest of the service sees it."""
+"""A sandbox that somebody else runs, as whoever uses it sees it."""
 
 import asyncio
 import base64
 import itertools
 import json
-import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from assay_contracts.runs import NetworkMode, Package, SandboxProof
-from assay_sandboxes.bubblewrap.host.layout import ENVIRONMENT, HOME
-from assay_sandboxes.daytona.snapshots import Snapshots
+from pydantic import ValidationError
+
+from assay_contracts.runs import NetworkMode, Package, SandboxKind, SandboxProof
+from assay_sandboxes.command_environment import ENVIRONMENT, search_path
 from assay_sandboxes.file_problems import problem_of
 from assay_sandboxes.installed_packages import in_order, parse_inventory
-from assay_sandboxes.network_probe import Probe
+from assay_sandboxes.network_probe import Probe, ProbeResult
 from assay_sandboxes.port import (
+    OPEN_NOT_OBSERVED,
     TIMED_OUT,
     WORKSPACE,
     ExecResult,
@@ -26,10 +28,13 @@ from assay_sandboxes.port import (
     ObservedCall,
     SandboxUnavailable,
 )
-from assay_sandboxes.remote.call_log import Asked, calls_of, parse_log, parse_trace
-from assay_sandboxes.remote.guest_archive import packed, skill_digests
-from assay_sandboxes.remote.guest_client import ROOT, Place, Questions
-from assay_sandboxes.remote.guest_programs import PATH_INSIDE, PROBE
+from assay_sandboxes.remote import guest_programs
+from assay_sandboxes.remote.call_log import AskedCommand
+from assay_sandboxes.remote.call_record import METHODS, CallRecord
+from assay_sandboxes.remote.guest_answers import CommandAnswer
+from assay_sandboxes.remote.guest_archive import pack_archive, skill_digests
+from assay_sandboxes.remote.guest_client import GuestClient, unguessable_path
+from assay_sandboxes.remote.guest_requests import PutRequest, WatchMethod
 
 _ANSWER_BYTES: Final = 8 * 1024**2
 _INLINE_BYTES: Final = 256 * 1024
@@ -37,36 +42,46 @@ _INLINE_UPLOAD_BYTES: Final = 32 * 1024
 _INSIDE_S: Final = 60.0
 _PROBES: Final = 3
 _PROBE_PAUSE_S: Final = 1.0
-_INSIDE: Final = f"{ROOT}/programs/{PATH_INSIDE}"
-
-_METHODS: Final = {
-    "seccomp": "a system call filter inside the sandbox that reports every call that names a "
-    "destination, and questions to name servers, before the kernel acts on it",
-    "strace": "strace inside the sandbox, which the sandbox's user could have tampered with",
-}
-_NOT_OBSERVED: Final = "Not observed: only a blocked network is watched."
 
 
-class DaytonaSandbox:
-    """A sandbox at Daytona. Made and ended by the provider."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteKind:
+    """What tells the sandboxes of one service from those of others."""
+
+    kind: SandboxKind
+    service: str
+    """What people call it."""
+    blocked_by: str
+    """The setting by which the service blocks a sandbox's network."""
+    refused_ports: tuple[int, ...] = ()
+    """Where the service's own daemon listens in every sandbox; watched commands cannot go there."""
+
+
+class RemoteSandbox:
+    """A sandbox at a remote service. Made and ended by the provider."""
 
     def __init__(
-        self, questions: Questions, snapshots: Snapshots, limits: Limits, *, base: str | None
+        self,
+        identity: str,
+        kind: RemoteKind,
+        guest: GuestClient,
+        limits: Limits,
+        *,
+        base: str | None,
+        take_snapshot: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._questions = questions
-        self._snapshots = snapshots
+        """`take_snapshot` has the service keep the machine's files under a name."""
+        self._id = identity
+        self._kind = kind
+        self._guest = guest
         self._limits = limits
         self._base = base
-        self._id = str(questions.sandbox.name)
+        self._take_snapshot = take_snapshot
         self._numbers = itertools.count(1)
-        self._asked: dict[int, Asked] = {}
-        self._calls_before: list[ObservedCall] = []
-        self._cancelling: set[asyncio.Task[None]] = set()
+        self._record = CallRecord(guest)
         self._network: NetworkMode = "open"
-        self._watch: str | None = None
-        self._proof = ""
+        self._proof = f"Open: it reaches what {kind.service} lets it reach."
         self._lost: str | None = None
-        self._place: Place
 
     @property
     def id(self) -> str:
@@ -80,18 +95,17 @@ class DaytonaSandbox:
             SandboxUnavailable: it is of no use, or nobody could tell what it tries to reach.
         """
         self._network = network
-        self._place = await self._questions.survey()
+        facts = await self._guest.survey()
         wanted = await asyncio.to_thread(skill_digests, skills)
-        archive = await asyncio.to_thread(packed, skills, wanted, self._place.skills)
-        await self._questions.prepare(archive, {"skills": wanted, **self._user()})
+        archive = await asyncio.to_thread(pack_archive, skills, wanted, facts.skills)
+        await self._guest.prepare(archive, wanted)
         if network == "blocked":
             self._proof = await self._prove_blocked(probe)
 
     def end(self) -> None:
         """Take no more orders; the provider destroys it."""
         self._lost = "the sandbox is closed"
-        for task in self._cancelling:
-            task.cancel()
+        self._record.end()
 
     # -- commands -------------------------------------------------------------------------------
 
@@ -101,79 +115,64 @@ class DaytonaSandbox:
         longest = self._limits.command_seconds
         started = time.monotonic()
         answer = await self._run(
-            [self._place.shell, "-c", command],
+            [self._guest.facts.shell, "-c", command],
             cwd=cwd,
             seconds=longest if timeout_s is None else min(timeout_s, longest),
             keep=self._limits.output_bytes,
-            asked=Asked(command, cwd),
+            asked=AskedCommand(command, cwd),
         )
         return ExecResult(
-            stdout=base64.b64decode(answer["out"]).decode(errors="replace"),
-            stderr=base64.b64decode(answer["err"]).decode(errors="replace"),
-            exit_code=TIMED_OUT if answer["timed_out"] else answer["code"],
-            timed_out=answer["timed_out"],
-            truncated=answer["truncated"],
+            stdout=_text(answer.out),
+            stderr=_text(answer.err),
+            exit_code=TIMED_OUT if answer.timed_out else answer.code,
+            timed_out=answer.timed_out,
+            truncated=answer.truncated,
             seconds=time.monotonic() - started,
         )
 
     async def _run(
         self,
-        argv: Sequence[str],
+        argv: list[str],
         *,
         cwd: str = WORKSPACE,
         seconds: float = _INSIDE_S,
         keep: int = _ANSWER_BYTES,
-        asked: Asked | None = None,
-    ) -> dict[str, Any]:
+        asked: AskedCommand | None = None,
+    ) -> CommandAnswer:
         """Run a program; only what was `asked` for from outside is watched."""
         self._check()
         number = next(self._numbers)
-        watch = self._watch if asked is not None else None
         if asked is not None:
-            self._asked[number] = asked
-        request = {
-            "number": number,
-            "argv": argv,
-            "cwd": cwd,
-            "seconds": seconds,
-            "keep": keep,
-            "watch": watch,
-            "environment": self._environment(number),
-            "limits": {
-                "memory_bytes": self._limits.memory_bytes,
-                "processes": self._limits.processes,
-                "file_bytes": self._limits.file_bytes,
-            },
-            **self._user(),
-        }
+            self._record.add(number, asked)
+        facts = self._guest.facts
         try:
-            return await self._questions.ask("run", request, seconds=seconds)
+            return await self._guest.run(
+                {
+                    "number": number,
+                    "argv": argv,
+                    "cwd": cwd,
+                    "seconds": seconds,
+                    "keep": keep,
+                    "watch": self._record.method if asked is not None else None,
+                    "refused_ports": list(self._kind.refused_ports),
+                    "environment": self._environment(number),
+                    "limits": self._limits.of_each_command(),
+                    "uid": facts.uid,
+                    "gid": facts.gid,
+                }
+            )
         except asyncio.CancelledError:
-            self._kill(number)
+            self._record.kill(number)
             raise
-
-    def _kill(self, number: int) -> None:
-        async def kill() -> None:
-            answer = await self._questions.ask("kill", {"number": number})
-            if not answer["begun"]:
-                self._asked.pop(number, None)
-
-        task = asyncio.create_task(kill())
-        self._cancelling.add(task)
-        task.add_done_callback(self._cancelling.discard)
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def _environment(self, number: int) -> dict[str, str]:
         return {
             **ENVIRONMENT,
-            "PATH": f"{HOME}/.local/bin:{self._place.path}",
+            "PATH": search_path(self._guest.facts.path),
             # A look-up is asked once and under one name, so that it is counted once.
             "RES_OPTIONS": "attempts:1 timeout:2",
             "SANDBOX_COMMAND": str(number),
         }
-
-    def _user(self) -> dict[str, int]:
-        return {"uid": self._place.uid, "gid": self._place.gid}
 
     def _check(self) -> None:
         if self._lost is not None:
@@ -186,44 +185,47 @@ class DaytonaSandbox:
         if not files:
             return []
         body = b"".join(content for _, content in files)
-        request: dict[str, object] = {
+        request: PutRequest = {
             "number": next(self._numbers),
             "files": [(path, len(content)) for path, content in files],
             "file_bytes": self._limits.file_bytes,
             "frame": None,
-            **self._user(),
+            "uid": self._guest.facts.uid,
+            "gid": self._guest.facts.gid,
         }
         if len(body) <= _INLINE_UPLOAD_BYTES:
             request["body"] = base64.b64encode(body).decode()
         else:
-            request["frame"] = await self._questions.send(body)
-        answer = await self._questions.ask("put", request, seconds=_INSIDE_S)
+            request["frame"] = await self._guest.send(body)
+        answer = await self._guest.put(request)
         return [
             FileError(path, problem_of(number)) if number else None
-            for (path, _), number in zip(files, answer["problems"], strict=True)
+            for (path, _), number in zip(files, answer.problems, strict=True)
         ]
 
     async def download(self, paths: Sequence[str]) -> list[bytes | FileError]:
         self._check()
         if not paths:
             return []
-        frame = f"/tmp/assay-{secrets.token_hex(8)}"  # noqa: S108 - nobody can guess it
-        request = {
-            "number": next(self._numbers),
-            "paths": list(paths),
-            "file_bytes": self._limits.file_bytes,
-            "frame": frame,
-            "inline": _INLINE_BYTES,
-            **self._user(),
-        }
-        answer = await self._questions.ask("get", request, seconds=_INSIDE_S)
-        if "body" in answer:
-            body = base64.b64decode(answer["body"])
+        frame = unguessable_path()
+        answer = await self._guest.get(
+            {
+                "number": next(self._numbers),
+                "paths": list(paths),
+                "file_bytes": self._limits.file_bytes,
+                "frame": frame,
+                "inline": _INLINE_BYTES,
+                "uid": self._guest.facts.uid,
+                "gid": self._guest.facts.gid,
+            }
+        )
+        if answer.body is not None:
+            body = base64.b64decode(answer.body)
         else:
-            body = await self._questions.fetch(frame)
+            body = await self._guest.fetch(frame)
         found: list[bytes | FileError] = []
         position = 0
-        for path, (number, size) in zip(paths, answer["found"], strict=True):
+        for path, (number, size) in zip(paths, answer.found, strict=True):
             content = body[position : position + size]
             position += size
             found.append(FileError(path, problem_of(number)) if number else content)
@@ -233,102 +235,86 @@ class DaytonaSandbox:
 
     async def packages(self) -> tuple[Package, ...]:
         answer = await self._run(
-            [self._place.python, "-I", "-S", f"{_INSIDE}/package_inventory.py", "system"]
+            [self._guest.facts.python, "-I", "-S", guest_programs.INVENTORY, "system"]
         )
-        return in_order(parse_inventory(base64.b64decode(answer["out"])))
+        return in_order(parse_inventory(base64.b64decode(answer.out)))
 
     async def network_calls(self) -> list[ObservedCall]:
-        if self._watch is None:
-            return []
-        self._check()
-        return [*self._calls_before, *await self._calls_inside()]
-
-    async def _calls_inside(self) -> list[ObservedCall]:
-        """Calls written down inside since the last clearing away.
-
-        Raises:
-            SandboxUnavailable: some may be missing.
-        """
-        if self._cancelling:
-            await asyncio.wait(self._cancelling)
-        answer = await self._questions.ask("calls", {"watch": self._watch}, seconds=_INSIDE_S)
-        parse = parse_log if self._watch == "seccomp" else parse_trace
-        written: Mapping[int, str] = dict(answer["calls"])
-        missing = self._asked.keys() - written.keys()
-        if missing:
-            raise SandboxUnavailable(
-                f"network calls were not measured: nothing is written down of {len(missing)} of "
-                f"{len(self._asked)} commands"
-            )
-        calls = [
-            call
-            for number, asked in self._asked.items()
-            for call in calls_of(parse(written[number]), asked, self._place.host)
-        ]
-        return sorted(calls, key=lambda call: call.at)
+        if self._record.method is not None:
+            self._check()
+        return await self._record.all_calls()
 
     async def snapshot(self, name: str) -> None:
         self._check()
-        self._calls_before = await self.network_calls()
-        self._asked.clear()
-        await self._questions.ask("quiesce", {}, seconds=_INSIDE_S)
-        await self._snapshots.take(self._questions.sandbox, name)
+        await self._record.put_aside()
+        await self._guest.quiesce()
+        await self._take_snapshot(name)
 
     def proof(self) -> SandboxProof:
         skills = (
             "Skills belong to root, which commands do not run as."
-            if self._place.is_root
+            if self._guest.facts.is_root
             else "Skills are kept from change by their rights alone: the snapshot gives us no root."
         )
-        network = self._proof or "Open: it reaches what Daytona lets it reach."
-        observation = f"By {_METHODS[self._watch]}." if self._watch else _NOT_OBSERVED
+        method = self._record.method
         return SandboxProof(
-            kind="daytona",
+            kind=self._kind.kind,
             base=self._base or "base",
             network=self._network,
-            proof=f"{network} {skills} Memory is bounded for each of its processes, disk by "
-            "Daytona.",
-            observation=observation,
+            proof=f"{self._proof} {skills} Memory is bounded for each of its processes, disk by "
+            f"{self._kind.service}.",
+            observation=f"By {METHODS[method]}." if method else OPEN_NOT_OBSERVED,
         )
 
     # -- proving --------------------------------------------------------------------------------
 
     async def _prove_blocked(self, probe: Probe) -> str:
-        for method in _METHODS:
-            self._watch = method
+        for method in METHODS:
+            self._record.method = method
             try:
-                return await self._probed(probe)
+                return await self._probe_with(method, probe)
             except NotOffline:
                 raise
             except SandboxUnavailable as error:
                 failure = error
             finally:
-                self._asked.clear()
+                self._record.forget()
         raise SandboxUnavailable(
             f"network calls cannot be counted in this sandbox, so its run would prove nothing: "
             f"{failure}"
         )
 
-    async def _probed(self, probe: Probe) -> str:
-        program = (self._place.python, "-I", "-S", f"{ROOT}/programs/{PROBE}")
+    async def _probe_with(self, method: WatchMethod, probe: Probe) -> str:
         for left in reversed(range(_PROBES)):
-            self._asked.clear()
-            answer = await self._run(
-                [*program, json.dumps(probe.request())],
-                asked=Asked("probe", WORKSPACE),
-            )
+            self._record.forget()
+            result = await self._try_to_get_out(probe)
             try:
-                seen = json.loads(base64.b64decode(answer["out"]))
-            except ValueError as error:
-                said = base64.b64decode(answer["err"]).decode(errors="replace")[-300:]
-                raise SandboxUnavailable(f"the probe did not run: {said}") from error
-            try:
-                told = probe.judge(seen, await self._calls_inside())
+                seen = probe.judge(result, await self._record.calls_inside(method))
             except NotOffline:
                 # The block may take hold a moment after the sandbox has started.
                 if not left:
                     raise
                 await asyncio.sleep(_PROBE_PAUSE_S)
             else:
-                return f"Blocked by Daytona (network_block_all). From inside, {told}."
+                return (
+                    f"Blocked by {self._kind.service} ({self._kind.blocked_by}). "
+                    f"From inside, {seen}."
+                )
         raise AssertionError("unreachable")
+
+    async def _try_to_get_out(self, probe: Probe) -> ProbeResult:
+        tries = {"addresses": probe.addresses, "names": probe.names, "seconds": probe.seconds}
+        answer = await self._run(
+            [self._guest.facts.python, "-I", "-S", guest_programs.PROBE, json.dumps(tries)],
+            asked=AskedCommand("probe", WORKSPACE),
+        )
+        try:
+            return ProbeResult.model_validate_json(base64.b64decode(answer.out))
+        except ValidationError as error:
+            raise SandboxUnavailable(
+                f"the probe did not run: {_text(answer.err)[-300:]}"
+            ) from error
+
+
+def _text(encoded: str) -> str:
+    return base64.b64decode(encoded).decode(errors="replace")

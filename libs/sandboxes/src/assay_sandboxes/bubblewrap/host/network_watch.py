@@ -5,96 +5,25 @@ sees names; the system call filter asks before every call that names an address;
 counts, for the network namespace, what it had no route for.
 """
 
-import asyncio
 import os
-import socket
-import struct
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Final
 
-from assay_sandboxes.bubblewrap.host.seccomp_notify import Notice, Notices, parse_address
+from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
+from assay_sandboxes.bubblewrap.host.name_server import NameServer
+from assay_sandboxes.bubblewrap.host.seccomp_notify import SeccompNotifications
+from assay_sandboxes.guest import fast_files
+from assay_sandboxes.guest.socket_addresses import DNS_PORT, is_own, parse_address, written
+from assay_sandboxes.guest.syscall_numbers import CONNECT
+from assay_sandboxes.guest.waiting_calls import WaitingCall
 from assay_sandboxes.port import ObservedCall
 
-UNKNOWN: Final = "unknown"
-_LISTED: Final = 1000
-"""Calls beyond this many are not listed."""
-_COMMAND_LENGTH: Final = 200
 _ENVIRONMENT_BYTES: Final = 256 * 1024
-_DNS_PORT: Final = 53
 _VERSION_6: Final = "Ip6OutNoRoutes"
-
-
-class _Command(NamedTuple):
-    text: str
-    cwd: str | None
-    """None where the command is but the likeliest."""
-
-
-class CallLedger:
-    """What was seen, without counting one call twice.
-
-    One look-up of a name is one call, though a resolver asks for both kinds of address. One
-    `connect`, or one datagram sent, to an address that is not the sandbox's own loopback is one
-    call. Where the kernel counted more than was seen, the rest is listed as `unknown`.
-    """
-
-    def __init__(self, unroutable: Callable[[], int]) -> None:
-        self._unroutable = unroutable
-        self._commands: dict[int, _Command] = {}
-        self._calls: list[ObservedCall] = []
-        self._addressed = 0
-        self._looked_up: Counter[tuple[_Command, str]] = Counter()
-        self._asked: Counter[tuple[_Command, str, int]] = Counter()
-        self._baseline = unroutable()
-
-    def command_started(self, number: int, command: str, cwd: str) -> None:
-        self._commands[number] = _Command(command[:_COMMAND_LENGTH], cwd)
-
-    def address(self, destination: str, number: int | None) -> None:
-        """Enter a call to an address by the command of that number, or else the last one."""
-        self._addressed += 1
-        self._enter(destination, self._command(number))
-
-    def lookup(self, name: str, kind: int, number: int | None) -> None:
-        """Enter a question for a name; `kind` is the DNS record type."""
-        command = self._command(number)
-        self._asked[command, name, kind] += 1
-        if self._asked[command, name, kind] > self._looked_up[command, name]:
-            self._looked_up[command, name] += 1
-            self._enter(name, command)
-
-    def settle(self) -> None:
-        """Enter what the kernel counted and nobody else saw."""
-        unseen = self._unroutable() - self._baseline - self._addressed
-        for _ in range(min(unseen, _LISTED)):
-            self.address(UNKNOWN, None)
-
-    def calls(self) -> list[ObservedCall]:
-        self.settle()
-        return list(self._calls)
-
-    def forget(self) -> None:
-        """Start over: what was seen so far was our own doing."""
-        self._calls.clear()
-        self._looked_up.clear()
-        self._asked.clear()
-        self._addressed = 0
-        self._baseline = self._unroutable()
-
-    def _command(self, number: int | None) -> _Command:
-        if number in self._commands:
-            return self._commands[number]
-        last = next(reversed(self._commands.values()), None)
-        return _Command(last.text if last else "", None)
-
-    def _enter(self, destination: str, command: _Command) -> None:
-        if len(self._calls) < _LISTED:
-            at = datetime.now(UTC)
-            self._calls.append(ObservedCall(at, destination, command.text, command.cwd))
 
 
 class KernelCounters:
@@ -103,7 +32,7 @@ class KernelCounters:
     def __init__(self, descriptors: list[int]) -> None:
         self._descriptors = descriptors
 
-    def unroutable(self) -> int:
+    def without_route(self) -> int:
         total = 0
         for descriptor in self._descriptors:
             lines = os.pread(descriptor, 1 << 16, 0).decode().splitlines()
@@ -119,62 +48,6 @@ class KernelCounters:
         self._descriptors = []
 
 
-class NameServer:
-    """Answers every question with "no such name" and enters it in the ledger."""
-
-    def __init__(
-        self, descriptor: int, ledger: CallLedger, asking: Callable[[int], int | None]
-    ) -> None:
-        """Serve on a bound socket; `asking` tells the number of the command by its port."""
-        self._socket = socket.socket(fileno=descriptor)
-        self._socket.setblocking(False)
-        self._ledger = ledger
-        self._asking = asking
-        asyncio.get_running_loop().add_reader(self._socket, self.serve)
-
-    def serve(self) -> None:
-        """Answer what has come in."""
-        with suppress(OSError):
-            for _ in range(100):
-                question, asker = self._socket.recvfrom(4096)
-                self._answer(question, asker)
-
-    def _answer(self, question: bytes, asker: tuple[str, int]) -> None:
-        parsed = parse_question(question)
-        if parsed is None:
-            return
-        name, kind, end = parsed
-        if not is_own_name(name):
-            self._ledger.lookup(name, kind, self._asking(asker[1]))
-        no_such_name = question[:2] + b"\x81\x83" + question[4:6] + bytes(6) + question[12:end]
-        self._socket.sendto(no_such_name, asker)
-
-    def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._socket)
-        self._socket.close()
-
-
-def parse_question(packet: bytes) -> tuple[str, int, int] | None:
-    """Name, record type, and end of the first question of a DNS packet."""
-    position, labels = 12, []
-    while position < len(packet) and (length := packet[position]):
-        labels.append(packet[position + 1 : position + 1 + length].decode("latin-1"))
-        position += 1 + length
-    end = position + 5
-    if not labels or end > len(packet):
-        return None
-    (kind,) = struct.unpack_from(">H", packet, position + 1)
-    return ".".join(labels).lower(), kind, end
-
-
-def is_own_name(name: str) -> bool:
-    """Whether a name means the sandbox itself, so that asking for it reaches for nothing."""
-    if name.endswith(".in-addr.arpa"):
-        return name.split(".")[-3] in ("127", "0")
-    loopback6 = "1." + "0." * 31 + "ip6.arpa"
-    return name in ("localhost", "sandbox", loopback6) or name.endswith(".localhost")
-
-
 class DestinationWatch:
     """Hears of every system call that names a destination, before the kernel acts on it.
 
@@ -185,7 +58,7 @@ class DestinationWatch:
         self._ledger = ledger
         self._resolving: deque[tuple[int, int | None]] = deque(maxlen=64)
         """Who lately turned to the name server: process, number of its command."""
-        self._notices = Notices(listener, self._hear)
+        self._notifications = SeccompNotifications(listener, self._hear)
 
     def asking(self, port: int) -> int | None:
         """The number of the command that asks the name server from a port.
@@ -199,53 +72,56 @@ class DestinationWatch:
                     return number
         return recent[0][1] if recent else None
 
-    def _hear(self, notice: Notice) -> None:
-        self._enter(notice)
-        self._notices.go_on(notice)
+    def _hear(self, call: WaitingCall) -> None:
+        self._enter(call)
+        self._notifications.let_go_on(call)
 
-    def _enter(self, notice: Notice) -> None:
+    def _enter(self, call: WaitingCall) -> None:
         try:
-            addresses = notice.addresses()
-            number = _command_number(notice.process)
+            messages = call.messages()
+            number = _command_number(call.thread)
         except OSError:
             return  # the kernel still counts it if it comes to anything
-        if not self._notices.waits(notice):
+        if not self._notifications.still_waits(call):
             return
-        for address in addresses:
-            place = parse_address(address, notice.call)
+        for message in messages:
+            place = parse_address(message.address, connecting=call.number == CONNECT)
             if place is None:
                 continue
             host, port = place
-            if host.is_loopback or host.is_unspecified:
-                if port == _DNS_PORT:
-                    self._resolving.append((notice.process, number))
+            if is_own(host):
+                if port == DNS_PORT:
+                    self._resolving.append((call.thread, number))
                 continue
-            text = f"[{host}]:{port}" if host.version == 6 else f"{host}:{port}"  # noqa: PLR2004
-            self._ledger.address(text, number)
+            self._ledger.address(written(host, port), number)
             # The kernel stops at the first message that it has no route for.
             break
 
     def close(self) -> None:
-        self._notices.close()
+        self._notifications.close()
 
 
 def _has_datagram_port(process: int, port: int) -> bool:
     """Whether a process has a datagram socket open that is bound to a local port."""
     for table in ("udp", "udp6"):
-        with suppress(FileNotFoundError), open(f"/proc/{process}/net/{table}") as sockets:  # noqa: PTH123
-            for line in sockets.readlines()[1:]:
-                fields = line.split()
+        with suppress(FileNotFoundError):
+            sockets = fast_files.read_text(f"/proc/{process}/net/{table}").splitlines()[1:]
+            for fields in map(str.split, sockets):
                 if int(fields[1].rpartition(":")[2], 16) == port:
-                    name, folder = f"socket:[{fields[9]}]", f"/proc/{process}/fd"
-                    if name in (os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)):  # noqa: PTH115, PTH208
+                    name = f"socket:[{fields[9]}]"
+                    if any(str(path.readlink()) == name for path in _descriptors(process)):
                         return True
     return False
+
+
+def _descriptors(process: int) -> Iterator[Path]:
+    return Path(f"/proc/{process}/fd").iterdir()
 
 
 def _command_number(process: int) -> int | None:
     """The command that a process belongs to, by the variable it was started with."""
     # A process can make its environment appear to be all of its memory.
-    with open(f"/proc/{process}/environ", "rb", buffering=0) as environment:  # noqa: PTH123
+    with Path(f"/proc/{process}/environ").open("rb", buffering=0) as environment:
         for variable in environment.read(_ENVIRONMENT_BYTES).split(b"\0"):
             name, _, value = variable.partition(b"=")
             if name == b"SANDBOX_COMMAND" and value.isdigit():
@@ -260,7 +136,7 @@ class NetworkWatch:
         """Take over what the launcher sent: listener, name server's socket, counters."""
         listener, name_server, *counters = descriptors
         self._counters = KernelCounters(counters)
-        self.ledger = CallLedger(self._counters.unroutable)
+        self.ledger = CallLedger(self._counters.without_route)
         self._destinations = DestinationWatch(listener, self.ledger)
         self._names = NameServer(name_server, self.ledger, self._destinations.asking)
 

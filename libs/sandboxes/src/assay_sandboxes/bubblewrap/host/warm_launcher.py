@@ -14,7 +14,8 @@ from typing import Final
 
 import assay_sandboxes
 from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup, make_memory_group
-from assay_sandboxes.bubblewrap.process_one import launcher, move_in
+from assay_sandboxes.bubblewrap.process_one import launcher
+from assay_sandboxes.bubblewrap.process_one.move_in import SandboxSpec
 from assay_sandboxes.host_processes import readable, uninterrupted
 from assay_sandboxes.port import SandboxUnavailable
 
@@ -27,7 +28,7 @@ main()
 """
 
 
-class Launched:
+class LaunchedProcess:
     """A process that the launcher started."""
 
     def __init__(self, pid: int, descriptor: int) -> None:
@@ -48,7 +49,7 @@ class Launched:
         os.close(self._descriptor)
 
 
-class Launchpad:
+class WarmLauncher:
     """Keeps one launcher running; what it started dies with it, and it with this process."""
 
     def __init__(self) -> None:
@@ -69,8 +70,8 @@ class Launchpad:
         return group
 
     async def launch(
-        self, spec: move_in.Spec, *, group: MemoryGroup | None, control: int, log: int
-    ) -> Launched:
+        self, spec: SandboxSpec, *, group: MemoryGroup | None, control: int, log: int
+    ) -> LaunchedProcess:
         """Start a sandbox.
 
         Raises:
@@ -78,16 +79,20 @@ class Launchpad:
         """
         async with self._turn:
             self._next_group = self._next_group or _new_group()
-            request = {"groups": _files(group), "spec": spec, "next": _files(self._next_group)}
+            request = {
+                "groups": _files_to_join(group),
+                "spec": spec,
+                "next": _files_to_join(self._next_group),
+            }
             # Not to be interrupted between a request and its answer: the next one would get it.
             answer = asyncio.ensure_future(self._ask(json.dumps(request).encode(), [control, log]))
             try:
                 return await asyncio.shield(answer)
             except asyncio.CancelledError:
-                await uninterrupted(_put_down(answer))
+                await uninterrupted(_kill_launched(answer))
                 raise
 
-    async def _ask(self, request: bytes, descriptors: list[int]) -> Launched:
+    async def _ask(self, request: bytes, descriptors: list[int]) -> LaunchedProcess:
         requests = self._started()
         try:
             socket.send_fds(requests, [request], descriptors)
@@ -100,7 +105,7 @@ class Launchpad:
         if not answer:
             self.close()
             raise SandboxUnavailable("the launcher ended by itself; the next run starts another")
-        return Launched(int(answer), received[0])
+        return LaunchedProcess(int(answer), received[0])
 
     def _started(self) -> socket.socket:
         if self._process is not None and self._process.poll() is not None:
@@ -136,7 +141,7 @@ class Launchpad:
             self._next_group = None
 
 
-async def _put_down(launching: asyncio.Future[Launched]) -> None:
+async def _kill_launched(launching: asyncio.Future[LaunchedProcess]) -> None:
     with suppress(SandboxUnavailable):
         launched = await launching
         launched.kill()
@@ -148,5 +153,5 @@ def _new_group() -> MemoryGroup | None:
     return make_memory_group(secrets.token_hex(8))
 
 
-def _files(group: MemoryGroup | None) -> list[str]:
+def _files_to_join(group: MemoryGroup | None) -> list[str]:
     return [group.processes] if group else []

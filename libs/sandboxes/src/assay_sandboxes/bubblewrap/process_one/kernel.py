@@ -1,10 +1,12 @@
-"""What the standard library has no word for: namespaces, mounts, rights of a process."""
+"""Calls of the kernel that the standard library lacks: namespaces, mounts, capabilities."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import signal
+
+from assay_sandboxes.guest import fast_files
 
 NEW_MOUNTS = 0x00020000
 NEW_CGROUP = 0x02000000
@@ -33,7 +35,7 @@ class Refused(Exception):
 
 def _check(result: int, what: str) -> None:
     if result < 0:
-        raise Refused("%s: %s" % (what, os.strerror(ctypes.get_errno())))  # noqa: UP031
+        raise Refused(f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
 def write(path: str, text: str) -> None:
@@ -46,7 +48,7 @@ def write(path: str, text: str) -> None:
 
 def unshare(flags: int, advice: str) -> None:
     """Move this process, or for `NEW_PID` its children, into new namespaces."""
-    _check(_libc.unshare(flags), "cannot make namespaces (%s)" % advice)  # noqa: UP031
+    _check(_libc.unshare(flags), f"cannot make namespaces ({advice})")
 
 
 def unshare_user(also: int, inside: int) -> None:
@@ -61,8 +63,8 @@ def unshare_user(also: int, inside: int) -> None:
         "user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns=0",
     )
     write("/proc/self/setgroups", "deny")
-    write("/proc/self/uid_map", "%d %d 1" % (inside, uid))  # noqa: UP031
-    write("/proc/self/gid_map", "%d %d 1" % (inside, gid))  # noqa: UP031
+    write("/proc/self/uid_map", f"{inside} {uid} 1")
+    write("/proc/self/gid_map", f"{inside} {gid} 1")
 
 
 def no_more_user_namespaces_than_one() -> None:
@@ -115,11 +117,10 @@ def give_up_capabilities() -> None:
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)(*low, *high)), "cannot give up capabilities")
 
 
-def rename(name: str) -> None:
+def show_as(name: str) -> None:
     """Show `name`, and nothing of how it was started, as this process's command line."""
     write("/proc/self/comm", name)
-    with open("/proc/self/stat") as status:  # noqa: PTH123
-        fields = status.read().rpartition(")")[2].split()
+    fields = fast_files.read_text("/proc/self/stat").rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])
     ctypes.memset(start, 0, end - start)
     ctypes.memmove(start, name.encode(), min(len(name), end - start - 1))

@@ -19,36 +19,38 @@ import sys
 from typing import Final, NoReturn
 
 from assay_sandboxes.bubblewrap.process_one import kernel, move_in
+from assay_sandboxes.guest import fast_files
 
-STAGE: Final = "/tmp"  # noqa: S108 - a mount of its own hides the machine's
+STAGE: Final = fast_files.TEMPORARY
+"""A mount of its own hides the machine's."""
 SANDBOX_UID: Final = 64100
 """Whom a sandbox's processes are on the machine, when root starts them."""
 
 
-def _stage(folders: dict[str, str]) -> None:
+def _stage_folders(folders: dict[str, str]) -> None:
     kernel.mount("none", "/", None, kernel.RECURSIVE | kernel.SLAVE)
     # Opened first: a source may lie under the very folder that the stage covers.
     sources = {name: os.open(path, os.O_PATH) for name, path in folders.items()}
     kernel.mount("tmpfs", STAGE, "tmpfs", 0)
     for name, source in sources.items():
-        os.mkdir(f"{STAGE}/{name}")  # noqa: PTH102 - pathlib is slow to import
+        fast_files.make_folder(f"{STAGE}/{name}")
         kernel.mount(
             f"/proc/self/fd/{source}", f"{STAGE}/{name}", None, kernel.BIND | kernel.RECURSIVE
         )
         os.close(source)
 
 
-def _launch(spec: move_in.Spec, control: int, starter: int) -> NoReturn:
+def _launch(spec: move_in.SandboxSpec, control: int, starter: int) -> NoReturn:
     """Make the namespaces that `bwrap` is not asked for, have process 1 in them, wait for it."""
     processes = kernel.NEW_PID | kernel.NEW_NET
     if os.geteuid() == 0:
         kernel.unshare(kernel.NEW_MOUNTS, "run as an ordinary user, or give root CAP_SYS_ADMIN")
-        _stage(spec["stage"])
+        _stage_folders(spec["stage"])
         kernel.become_user(SANDBOX_UID)
         kernel.unshare_user(processes, inside=0)
     else:
         kernel.unshare_user(kernel.NEW_MOUNTS | processes, inside=0)
-        _stage(spec["stage"])
+        _stage_folders(spec["stage"])
     # Changing ids has cleared it; and it may have been too late.
     kernel.die_with_parent()
     if os.getppid() != starter:
@@ -57,14 +59,14 @@ def _launch(spec: move_in.Spec, control: int, starter: int) -> NoReturn:
     process = os.fork()
     if process == 0:
         os.close(here)
-        move_in.live(spec, socket.socket(fileno=control), parent_ended=ended)
+        move_in.move_in_and_serve(spec, socket.socket(fileno=control), parent_ended=ended)
     os.closerange(0, here)
     os.closerange(here + 1, 1024)
     os.waitpid(process, 0)
     os._exit(0)
 
 
-class _Spare:
+class _SpareProcess:
     """A process that has joined its control groups, and waits to be told what to launch.
 
     Joining takes the kernel longer than all the rest, so it is done ahead of time.
@@ -76,7 +78,7 @@ class _Spare:
         self.pid = os.fork()
         if self.pid == 0:
             self._near.close()
-            _wait(groups, far)
+            _wait_for_request(groups, far)
         far.close()
         self.descriptor = os.pidfd_open(self.pid)
 
@@ -89,7 +91,7 @@ class _Spare:
         os.close(self.descriptor)
 
 
-def _wait(groups: list[str], requests: socket.socket) -> NoReturn:
+def _wait_for_request(groups: list[str], requests: socket.socket) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     starter = os.getppid()
     kernel.die_with_parent()
@@ -104,7 +106,7 @@ def _wait(groups: list[str], requests: socket.socket) -> NoReturn:
         _give_up(not_joined)
     try:
         _launch(json.loads(request), control, starter)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the log is where it is looked for
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is looked for in the log
         _give_up(error)
     except SystemExit as error:
         _give_up(error)
@@ -138,14 +140,14 @@ def main() -> None:
     if os.getppid() != runner:
         sys.exit("the runner is gone")
     # What process 1 shows of itself inside, it has from here.
-    kernel.rename("sandbox")
+    kernel.show_as("sandbox")
     move_in.import_all()
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nobody asks for exit codes here, so nobody has to be waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     requests = socket.socket(fileno=os.dup(0))
-    spare: _Spare | None = None
+    spare: _SpareProcess | None = None
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
         if not message:
@@ -154,10 +156,10 @@ def main() -> None:
         if spare is not None and spare.groups != request["groups"]:
             spare.close()
             spare = None
-        spare = spare or _Spare(request["groups"])
+        spare = spare or _SpareProcess(request["groups"])
         spare.start(json.dumps(request["spec"]).encode(), descriptors)
         socket.send_fds(requests, [str(spare.pid).encode()], [spare.descriptor])
         spare.close()
         for descriptor in descriptors:
             os.close(descriptor)
-        spare = _Spare(request["next"])
+        spare = _SpareProcess(request["next"])

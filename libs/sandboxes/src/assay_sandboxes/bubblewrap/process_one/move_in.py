@@ -1,4 +1,4 @@
-"""Process 1 of a sandbox: forked by the launcher, it moves into the sandbox and stays.
+"""How process 1 of a sandbox comes to be: forked by the launcher, it moves in and stays.
 
 What it must not bring along: descriptors, modules that it might look for inside, capabilities, and
 a way to look into it, since its memory and its program are the machine's.
@@ -17,8 +17,8 @@ from typing import Final, NoReturn, TypedDict
 
 from assay_sandboxes.bubblewrap.process_one import kernel
 from assay_sandboxes.bubblewrap.process_one.supervisor import supervise
-from assay_sandboxes.guest import processes
-from assay_sandboxes.guest.syscall_filter import deliverer, install_filter
+from assay_sandboxes.guest import fast_files, processes
+from assay_sandboxes.guest.syscall_filter import install_filter, sender_outside_the_filter
 
 NAME_SERVER: Final = "127.0.0.53"
 USER: Final = 1000
@@ -31,7 +31,7 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _PROCESS_NAMESPACE: Final = 3
 
 
-class Spec(TypedDict):
+class SandboxSpec(TypedDict):
     """What the runner asks for."""
 
     blocked: bool
@@ -43,10 +43,11 @@ class Spec(TypedDict):
     """Its arguments: what the sandbox's files are, and what is to be unshared with them."""
     environment: dict[str, str]
     """Of commands."""
-    bounds: dict[str, int]
+    limits: dict[str, int]
+    """Of each command."""
 
 
-class _Housing:
+class _LaidOutSandbox:
     """`bwrap`, which lays the sandbox out, and a program that waits in it to be followed.
 
     The program is `cat`: what it gives back of what it is given tells that all is laid out, and
@@ -98,13 +99,13 @@ def _raise_loopback() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
 
 
-def _name_server() -> int:
+def _name_server_socket() -> int:
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind((NAME_SERVER, 53))
     return server.detach()
 
 
-def _gates() -> list[int]:
+def _egress_gates() -> list[int]:
     """Where connections that the runner carries out arrive, for each kind of address there is."""
     gates = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
@@ -118,9 +119,9 @@ def _gates() -> list[int]:
     return gates
 
 
-def _counters() -> list[int]:
+def _no_route_counters() -> list[int]:
     paths = ("/proc/self/net/snmp", "/proc/self/net/snmp6")
-    return [os.open(path, os.O_RDONLY) for path in paths if os.path.exists(path)]  # noqa: PTH110
+    return [os.open(path, os.O_RDONLY) for path in paths if fast_files.exists(path)]
 
 
 def import_all() -> None:
@@ -135,14 +136,12 @@ def _import_nothing_more() -> None:
 
 
 def _keep_only(control: socket.socket) -> None:
-    nothing = os.open("/dev/null", os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
+    processes.point_nowhere(0, 1, 2)
     os.closerange(3, control.fileno())
     os.closerange(control.fileno() + 1, 1024)
 
 
-def live(spec: Spec, control: socket.socket, *, parent_ended: int) -> NoReturn:
+def move_in_and_serve(spec: SandboxSpec, control: socket.socket, *, parent_ended: int) -> NoReturn:
     """Move into the sandbox and do what the runner asks for on `control`, to the end.
 
     `parent_ended` can be read once the parent has ended, which ends this process too.
@@ -154,17 +153,20 @@ def live(spec: Spec, control: socket.socket, *, parent_ended: int) -> NoReturn:
     # As process 1 it takes only signals that it handles, and it handles none from inside.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.no_more_user_namespaces_than_one()
-    housing = _Housing(spec["bwrap"], spec["arguments"])
+    sandbox = _LaidOutSandbox(spec["bwrap"], spec["arguments"])
     _raise_loopback()
-    observed = [_name_server(), *(_counters() if spec["blocked"] else _gates())]
+    observed = [
+        _name_server_socket(),
+        *(_no_route_counters() if spec["blocked"] else _egress_gates()),
+    ]
     _import_nothing_more()
-    housing.enter()
+    sandbox.enter()
     kernel.unshare_user(0, inside=USER)
     kernel.give_up_capabilities()
-    processes.hide()
-    deliver = deliverer(control, b'{"op": "ready"}', observed)
+    processes.hide_from_others()
+    send = sender_outside_the_filter(control, b'{"op": "ready"}', observed)
     observed.insert(0, install_filter())
-    deliver()
+    send()
     _keep_only(control)
-    housing.wait_for_end()
-    supervise(control, spec["bounds"], spec["environment"])
+    sandbox.wait_for_end()
+    supervise(control, spec["limits"], spec["environment"])

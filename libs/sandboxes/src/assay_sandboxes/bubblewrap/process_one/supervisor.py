@@ -13,32 +13,68 @@ import os
 import select
 import signal
 import socket
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict
 
-from assay_sandboxes.guest import file_transfer, network_probe, processes
+from assay_sandboxes.guest import fast_files, file_transfer, network_probe, processes
 
 
-def _read_frame(descriptor: int) -> tuple[dict[str, Any], bytes]:
+class CommandFrame(TypedDict):
+    """A program to run."""
+
+    argv: list[str]
+    cwd: str
+    number: int
+
+
+class PutFrame(TypedDict):
+    """Files to write; their contents stand one after another behind this."""
+
+    files: list[tuple[str, int]]
+    """Path and size of each."""
+    file_bytes: int
+
+
+class GetFrame(TypedDict):
+    """Files to read."""
+
+    paths: list[str]
+    file_bytes: int
+
+
+class ProbeFrame(TypedDict):
+    """Where to try to go."""
+
+    addresses: list[tuple[str, int]]
+    names: list[str]
+    seconds: float
+
+
+Frame = CommandFrame | PutFrame | GetFrame | ProbeFrame
+
+
+# Which of the frames it is, the operation tells.
+def _read_frame(descriptor: int) -> tuple[Any, bytes]:
+    """What is asked, and the bytes behind it."""
     with open(descriptor, "rb") as frame:
         length = int.from_bytes(frame.read(8), "little")
-        return marshal.loads(frame.read(length)), frame.read()  # noqa: S302 - from the runner
+        return marshal.loads(frame.read(length)), frame.read()  # noqa: S302  # from the runner
 
 
-def _shepherd(
+def _run_command(
     limits: dict[str, int], environment: dict[str, str], frame: int, out: int, err: int
 ) -> NoReturn:
-    """Stay above a command, so that all it starts hangs under one process."""
+    """Run a command and stay above it, so that all it starts hangs under one process."""
     processes.adopt_orphans()
-    request, _ = _read_frame(frame)
+    request: CommandFrame = _read_frame(frame)[0]
     child = os.fork()
     if child == 0:
-        processes.become(
+        processes.become_command(
             request["argv"],
             cwd=request["cwd"],
             environment={**environment, "SANDBOX_COMMAND": str(request["number"])},
             out=out,
             err=err,
-            prepare=lambda: processes.bound(limits),
+            prepare=lambda: processes.apply_limits(limits),
         )
     os.closerange(0, 1024)
     while True:
@@ -48,29 +84,25 @@ def _shepherd(
 
 
 def _put(frame: int, out: int) -> None:
+    request: PutFrame
     request, body = _read_frame(frame)
-    problems: list[int] = []
-    position = 0
-    for path, size in request["files"]:
-        data = body[position : position + size]
-        position += size
-        problems.append(file_transfer.put(path, data, request["file_bytes"]))
-    file_transfer.write_all(out, repr(problems).encode())
+    problems = file_transfer.put_all(request["files"], body, request["file_bytes"])
+    fast_files.write_all(out, json.dumps(problems).encode())
 
 
 def _get(frame: int, out: int) -> None:
-    request, _ = _read_frame(frame)
+    request: GetFrame = _read_frame(frame)[0]
     for path in request["paths"]:
         problem, data = file_transfer.get(path, request["file_bytes"])
         size = problem.to_bytes(4, "little") + len(data).to_bytes(8, "little")
-        file_transfer.write_all(out, size + data)
+        fast_files.write_all(out, size + data)
 
 
 def _probe(frame: int, out: int) -> None:
     # A runner that is not root reads from this process where it tries to go. Nobody else is here.
-    processes.show()
-    request, _ = _read_frame(frame)
-    seconds: float = request["seconds"]
+    processes.show_to_others()
+    request: ProbeFrame = _read_frame(frame)[0]
+    seconds = request["seconds"]
     addresses = [
         network_probe.try_address(host, port, seconds) for host, port in request["addresses"]
     ]
@@ -86,19 +118,18 @@ class _Supervisor:
         self._limits = limits
         self._environment = environment
         self._jobs: dict[int, int] = {}
-
-    def _say(self, message: str) -> None:
-        # Not `send`, which the system call filter would make wait for the runner.
-        os.write(self._control.fileno(), message.encode())
+        """The number of the request that a process works on."""
 
     def _say_exit(self, number: int, code: int) -> None:
-        self._say('{"op": "exit", "id": %d, "code": %d}' % (number, code))  # noqa: UP031
+        message = json.dumps({"op": "exit", "id": number, "code": code})
+        # Not `send`, which the system call filter would make wait for the runner.
+        os.write(self._control.fileno(), message.encode())
 
     def _work(self, operation: str, descriptors: list[int]) -> NoReturn:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if operation == "run":
-            _shepherd(self._limits, self._environment, *descriptors)
+            _run_command(self._limits, self._environment, *descriptors)
         try:
             {"put": _put, "get": _get, "probe": _probe}[operation](*descriptors)
         except OSError as error:
@@ -121,7 +152,7 @@ class _Supervisor:
             if job == number:
                 if not processes.kill_tree(process):
                     os.kill(-1, signal.SIGKILL)
-                # A shepherd ends with its command; a file job is its own process.
+                # What runs a command ends with it; what moves files is its own process.
                 if not processes.descendants(process):
                     processes.signal_all({process}, signal.SIGKILL)
 
@@ -164,11 +195,7 @@ class _Supervisor:
             os.close(descriptor)
 
     def serve(self) -> NoReturn:
-        woken, wake = os.pipe()
-        os.set_blocking(woken, False)
-        os.set_blocking(wake, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        woken = processes.wake_on_ended_children()
         heard = self._control.fileno()
         while True:
             readable, _, _ = select.select([heard, woken], [], [])
