@@ -17,8 +17,8 @@ from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.handlers import register
 from assay_sandbox_runner.service import CarryOutRun, CleanUp, Keep
 from assay_sandbox_runner.settings import Settings
-from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
+from assay_sandboxes.providers import open_provider
 from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
@@ -35,7 +35,12 @@ def create_app(settings: Settings) -> Service:
         ModelMisconfigured: the executor's model cannot be opened.
     """
     bus = Bus(settings, "sandbox-runner")
-    provider = open_provider(settings)
+    provider = open_provider(
+        settings,
+        state_dir=settings.state_dir,
+        # As many in the background as in front, so that neither waits for the other.
+        at_once=2 * settings.concurrency,
+    )
     bundles = BundlesOnDisk(bus.objects, settings.state_dir)
     run = CarryOutRun(
         provider=provider,
@@ -60,29 +65,6 @@ def create_app(settings: Settings) -> Service:
         bus=bus,
         settings=settings,
         before=lambda: sweeping(provider, bundles, every=SWEEP_EVERY),
-    )
-
-
-def open_provider(settings: Settings) -> SandboxProvider:
-    """Who provides the sandboxes; nothing is connected yet."""
-    if settings.sandbox == "bubblewrap":
-        return BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
-    # Half a second of imports that only those who use it should pay for.
-    from assay_sandboxes.daytona.provider import Account, DaytonaProvider  # noqa: PLC0415
-
-    assert settings.daytona_api_key is not None
-    account = Account(
-        api_key=settings.daytona_api_key.get_secret_value(),
-        api_url=settings.daytona_api_url,
-        target=settings.daytona_target,
-        snapshot=settings.daytona_snapshot,
-    )
-    return DaytonaProvider(
-        account,
-        # As many in the background as in front, so that neither waits for the other.
-        most=2 * settings.concurrency,
-        sandbox_ttl=settings.daytona_ttl,
-        snapshot_ttl=settings.snapshot_ttl,
     )
 
 
