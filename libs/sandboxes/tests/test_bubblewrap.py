@@ -11,26 +11,18 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from assay_contracts.runs import NetworkMode, Package
+from assay_contracts.runs import Package
 from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.conformance.under_test import LIMITS, Kit, python
+from assay_sandboxes.conformance.under_test import LIMITS, ProviderUnderTest, python
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import FileError, NotOffline, Sandbox, SandboxUnavailable
-
-
-@pytest.fixture(params=["open", "blocked"])
-async def any_sandbox(request: pytest.FixtureRequest, bubblewrap: Kit) -> AsyncIterator[Sandbox]:
-    network: NetworkMode = request.param
-    async with bubblewrap.open(network) as sandbox:
-        yield sandbox
-
 
 HAS_DPKG = Path("/var/lib/dpkg/status").exists()
 
@@ -106,7 +98,7 @@ async def test_a_link_to_a_file_of_the_machine_leads_nowhere(
 
 
 async def test_the_runners_environment_does_not_show(
-    bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch
+    bubblewrap: ProviderUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "hunter2")
     async with bubblewrap.open() as sandbox:
@@ -289,7 +281,7 @@ async def test_both_names_of_python_work(blocked_sandbox: Sandbox) -> None:
 
 
 async def test_a_machine_without_python_of_its_own_shares_the_runners(
-    bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch
+    bubblewrap: ProviderUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
     shared = layout.Interpreter(path, sys.base_prefix)
@@ -349,7 +341,7 @@ async def test_what_a_command_leaves_running_serves_the_next(blocked_sandbox: Sa
         assert (await blocked_sandbox.execute(python(fetch))).stdout == "b'served'\n"
 
 
-async def test_nothing_outlives_the_sandbox(bubblewrap: Kit, tmp_path: Path) -> None:
+async def test_nothing_outlives_the_sandbox(bubblewrap: ProviderUnderTest, tmp_path: Path) -> None:
     mark = f"{os.getpid()}0003"
     async with bubblewrap.open() as sandbox:
         await sandbox.execute(f"setsid sleep {mark} & nohup sleep {mark} & exit 0")
@@ -397,7 +389,9 @@ def make_wheel(folder: Path) -> Path:
     return wheel
 
 
-async def test_what_pip_installs_online_is_there_offline(bubblewrap: Kit, tmp_path: Path) -> None:
+async def test_what_pip_installs_online_is_there_offline(
+    bubblewrap: ProviderUnderTest, tmp_path: Path
+) -> None:
     wheel = make_wheel(tmp_path)
     async with bubblewrap.open("open") as sandbox:
         if (await sandbox.execute("python3 -m pip --version")).exit_code != 0:
@@ -449,7 +443,9 @@ async def test_packages_cannot_run_code_while_they_are_listed(blocked_sandbox: S
     assert (await blocked_sandbox.execute("test -e /workspace/sprung; echo $?")).stdout == "1\n"
 
 
-async def test_a_snapshot_ends_what_runs_and_copes_with_closed_files(bubblewrap: Kit) -> None:
+async def test_a_snapshot_ends_what_runs_and_copes_with_closed_files(
+    bubblewrap: ProviderUnderTest,
+) -> None:
     async with bubblewrap.open() as sandbox:
         await sandbox.execute(
             "cd; mkdir shut; echo kept > shut/file; chmod 0 shut/file shut; mkfifo pipe; sleep 60 &"
@@ -462,14 +458,14 @@ async def test_a_snapshot_ends_what_runs_and_copes_with_closed_files(bubblewrap:
 
 
 async def test_folders_that_are_shut_are_removed_all_the_same(
-    bubblewrap: Kit, tmp_path: Path
+    bubblewrap: ProviderUnderTest, tmp_path: Path
 ) -> None:
     async with bubblewrap.open() as sandbox:
         await sandbox.execute("mkdir -p ~/a/b; touch ~/a/b/c; chmod 0 ~/a/b ~/a")
     assert left_in(tmp_path / "state") == []
 
 
-async def test_names_that_would_leave_the_folder_are_refused(bubblewrap: Kit) -> None:
+async def test_names_that_would_leave_the_folder_are_refused(bubblewrap: ProviderUnderTest) -> None:
     for name in ("../up", "", "a/b", ".hidden", "x" * 200):
         with pytest.raises(ValueError, match="cannot name"):
             await bubblewrap.provider.delete_snapshot(name)
@@ -478,7 +474,7 @@ async def test_names_that_would_leave_the_folder_are_refused(bubblewrap: Kit) ->
 # Proof -------------------------------------------------------------------------------------------
 
 
-async def test_the_proof_tells_what_the_probe_did_and_saw(bubblewrap: Kit) -> None:
+async def test_the_proof_tells_what_the_probe_did_and_saw(bubblewrap: ProviderUnderTest) -> None:
     async with bubblewrap.open("blocked") as sandbox:
         blocked = sandbox.proof()
     assert "connect to 1.1.1.1 port 53: ENETUNREACH" in blocked.proof
@@ -522,7 +518,7 @@ async def test_a_sandbox_that_cannot_start_says_why_and_leaves_nothing(
     assert left_in(tmp_path / "state") == []
 
 
-async def test_a_sandbox_ended_from_outside_is_lost_at_once(bubblewrap: Kit) -> None:
+async def test_a_sandbox_ended_from_outside_is_lost_at_once(bubblewrap: ProviderUnderTest) -> None:
     async with bubblewrap.open() as sandbox:
         mark = f"{os.getpid()}0004"
         task = asyncio.create_task(sandbox.execute(f"sleep {mark} || true"))
@@ -539,7 +535,7 @@ async def test_a_sandbox_ended_from_outside_is_lost_at_once(bubblewrap: Kit) -> 
 
 
 async def test_being_cancelled_at_any_moment_leaves_nothing(
-    bubblewrap: Kit, tmp_path: Path
+    bubblewrap: ProviderUnderTest, tmp_path: Path
 ) -> None:
     mark = f"{os.getpid()}0005"
 
@@ -561,7 +557,9 @@ async def test_being_cancelled_at_any_moment_leaves_nothing(
     assert open_descriptors() == held
 
 
-async def test_sandboxes_side_by_side_leave_nothing_open_in_the_launcher(bubblewrap: Kit) -> None:
+async def test_sandboxes_side_by_side_leave_nothing_open_in_the_launcher(
+    bubblewrap: ProviderUnderTest,
+) -> None:
     async def use() -> None:
         async with bubblewrap.open():
             pass
@@ -592,7 +590,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 async def test_a_killed_runner_takes_its_sandboxes_along_and_a_sweep_tidies_up(
-    bubblewrap: Kit, tmp_path: Path
+    bubblewrap: ProviderUnderTest, tmp_path: Path
 ) -> None:
     mark, state = f"{os.getpid()}0006", tmp_path / "state"
     holder = await asyncio.create_subprocess_exec(

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from assay_contracts.runs import NetworkMode
-from assay_sandboxes.conformance.under_test import LIMITS, Kit, python
+from assay_sandboxes.conformance.under_test import LIMITS, ProviderUnderTest, python
 from assay_sandboxes.daytona.provider import DaytonaProvider
 from assay_sandboxes.port import NotOffline, SandboxUnavailable
 from assay_sandboxes.remote.call_log import AskedCommand, calls_of, parse_log
@@ -51,7 +51,7 @@ async def nothing_left(double: DaytonaDouble, seconds: float = 10.0) -> None:
 
 
 async def test_a_sandbox_is_asked_for_on_terms_that_end_it(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     async with daytona.open("blocked", name="One Run.1"):
         (held,) = double.sandboxes.values()
@@ -64,14 +64,16 @@ async def test_a_sandbox_is_asked_for_on_terms_that_end_it(
     assert float(held.labels["assay-expires"]) > time.time()
 
 
-async def test_an_open_network_is_asked_for_as_such(double: DaytonaDouble, daytona: Kit) -> None:
+async def test_an_open_network_is_asked_for_as_such(
+    double: DaytonaDouble, daytona: ProviderUnderTest
+) -> None:
     async with daytona.open("open"):
         (held,) = double.sandboxes.values()
     assert held.params["networkBlockAll"] is False
 
 
 async def test_skills_go_there_in_one_transfer_and_only_if_they_are_not_there(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     (daytona.skills / "greeter" / "manual.txt").write_bytes(os.urandom(500_000))
     async with daytona.open() as sandbox:
@@ -84,7 +86,7 @@ async def test_skills_go_there_in_one_transfer_and_only_if_they_are_not_there(
 
 
 async def test_a_skill_that_was_tampered_with_in_a_snapshot_is_sent_again(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     async with daytona.open() as sandbox:
         await sandbox.snapshot("candidate")
@@ -97,7 +99,7 @@ async def test_a_skill_that_was_tampered_with_in_a_snapshot_is_sent_again(
 
 
 async def test_what_a_run_left_lying_about_is_not_in_the_snapshot(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     async with daytona.open() as sandbox:
         await sandbox.execute("echo x > /workspace/answer; echo x > /tmp/scrap; echo x > ~/kept")
@@ -109,7 +111,7 @@ async def test_what_a_run_left_lying_about_is_not_in_the_snapshot(
     assert (kept.files.path / "home" / "agent" / "kept").exists()
 
 
-async def test_commands_cannot_gain_rights(daytona: Kit) -> None:
+async def test_commands_cannot_gain_rights(daytona: ProviderUnderTest) -> None:
     async with daytona.open("open") as sandbox:
         status = (await sandbox.execute("cat /proc/self/status")).stdout
         assert "NoNewPrivs:\t1" in status
@@ -118,7 +120,7 @@ async def test_commands_cannot_gain_rights(daytona: Kit) -> None:
         )
 
 
-async def test_a_server_left_running_serves_the_next_command(daytona: Kit) -> None:
+async def test_a_server_left_running_serves_the_next_command(daytona: ProviderUnderTest) -> None:
     async with daytona.open() as sandbox:
         await sandbox.upload([("/workspace/page.txt", b"served")])
         await sandbox.execute("python3 -m http.server 8000 >/dev/null 2>&1 &")
@@ -133,7 +135,9 @@ async def test_a_server_left_running_serves_the_next_command(daytona: Kit) -> No
         assert await sandbox.network_calls() == []
 
 
-async def test_a_long_command_does_not_have_to_fit_into_a_command_line(daytona: Kit) -> None:
+async def test_a_long_command_does_not_have_to_fit_into_a_command_line(
+    daytona: ProviderUnderTest,
+) -> None:
     async with daytona.open() as sandbox:
         result = await sandbox.execute(f": {'x' * 100_000}; echo done")
     assert result.stdout == "done\n"
@@ -142,7 +146,9 @@ async def test_a_long_command_does_not_have_to_fit_into_a_command_line(daytona: 
 # Proof -------------------------------------------------------------------------------------------
 
 
-async def test_a_block_that_is_ignored_is_found_out(double: DaytonaDouble, daytona: Kit) -> None:
+async def test_a_block_that_is_ignored_is_found_out(
+    double: DaytonaDouble, daytona: ProviderUnderTest
+) -> None:
     double.faults.block_ignored = 1.0
     with pytest.raises(NotOffline, match=r"look up canary\.example: resolved"):
         async with daytona.open("blocked"):
@@ -150,14 +156,18 @@ async def test_a_block_that_is_ignored_is_found_out(double: DaytonaDouble, dayto
     await nothing_left(double)
 
 
-async def test_the_proof_says_what_was_tried_and_how_calls_are_observed(daytona: Kit) -> None:
+async def test_the_proof_says_what_was_tried_and_how_calls_are_observed(
+    daytona: ProviderUnderTest,
+) -> None:
     async with daytona.open("blocked") as sandbox:
         proof = sandbox.proof()
     assert "connect to 1.1.1.1 port 53: ENETUNREACH" in proof.proof
     assert "system call filter" in proof.observation
 
 
-async def test_what_is_not_measured_is_not_zero(daytona: Kit, double: DaytonaDouble) -> None:
+async def test_what_is_not_measured_is_not_zero(
+    daytona: ProviderUnderTest, double: DaytonaDouble
+) -> None:
     async with daytona.open("blocked") as sandbox:
         await sandbox.execute("echo quiet")
         assert await sandbox.network_calls() == []
@@ -169,7 +179,7 @@ async def test_what_is_not_measured_is_not_zero(daytona: Kit, double: DaytonaDou
 
 
 async def test_where_the_kernel_gives_no_listener_strace_watches(
-    daytona: Kit, double: DaytonaDouble
+    daytona: ProviderUnderTest, double: DaytonaDouble
 ) -> None:
     if shutil.which("strace") is None:
         pytest.skip("this machine has no strace")
@@ -189,7 +199,9 @@ async def test_where_the_kernel_gives_no_listener_strace_watches(
     assert [call.destination for call in calls] == ["a.example", "192.0.2.1:443"]
 
 
-async def test_where_nothing_can_watch_there_is_no_run(daytona: Kit, double: DaytonaDouble) -> None:
+async def test_where_nothing_can_watch_there_is_no_run(
+    daytona: ProviderUnderTest, double: DaytonaDouble
+) -> None:
     double.lacks |= {"seccomp", "strace"}
     with pytest.raises(SandboxUnavailable, match="cannot be counted"):
         async with daytona.open("blocked"):
@@ -202,7 +214,7 @@ async def test_where_nothing_can_watch_there_is_no_run(daytona: Kit, double: Day
 
 
 async def test_an_answer_lost_after_a_command_does_not_run_it_twice(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     async with daytona.open() as sandbox:
         double.faults = Faults(exec_answer_lost=0.5, exec_fails=0.2)
@@ -214,7 +226,9 @@ async def test_an_answer_lost_after_a_command_does_not_run_it_twice(
     assert content == b"".join(b"%d\n" % number for number in range(10))
 
 
-async def test_a_rate_limit_is_waited_out(double: DaytonaDouble, daytona: Kit) -> None:
+async def test_a_rate_limit_is_waited_out(
+    double: DaytonaDouble, daytona: ProviderUnderTest
+) -> None:
     double.faults.create_rate_limited = 0.8
     async with daytona.open() as sandbox:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
@@ -254,7 +268,9 @@ async def test_a_snapshot_that_never_becomes_active_is_deleted(
     assert double.snapshots == {}
 
 
-async def test_a_snapshot_that_went_to_sleep_is_woken(double: DaytonaDouble, daytona: Kit) -> None:
+async def test_a_snapshot_that_went_to_sleep_is_woken(
+    double: DaytonaDouble, daytona: ProviderUnderTest
+) -> None:
     async with daytona.open() as sandbox:
         await sandbox.snapshot("candidate")
     (kept,) = double.snapshots.values()
@@ -278,7 +294,7 @@ async def test_no_more_sandboxes_exist_at_once_than_may(
 
 
 async def test_a_sweep_takes_what_has_expired_whoever_owns_it(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     async with daytona.open("open") as sandbox:
         (held,) = double.sandboxes.values()

@@ -6,7 +6,7 @@ import pytest
 
 from assay_contracts.runs import Ecosystem, Package, RunFinished
 from assay_sandbox_runner.other_versions import install_packages, offered_instead
-from assay_sandboxes.conformance.under_test import Kit
+from assay_sandboxes.conformance.under_test import ProviderUnderTest
 from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.fake.sandbox import Reply
 from assay_sandboxes.port import Sandbox
@@ -21,7 +21,9 @@ async def unitlibs(sandbox: Sandbox) -> list[str]:
     return [each.version for each in await sandbox.packages() if each.name == "unitlib"]
 
 
-async def test_what_skills_bring_along_is_offered_and_can_be_installed(bubblewrap: Kit) -> None:
+async def test_what_skills_bring_along_is_offered_and_can_be_installed(
+    bubblewrap: ProviderUnderTest,
+) -> None:
     wheels = bubblewrap.skills / "greeter" / "two words"
     wheels.mkdir()
     for version in ("1.0", "1.5", "2.0"):
