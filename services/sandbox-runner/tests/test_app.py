@@ -14,9 +14,10 @@ from assay_contracts.tasks import FileCheck
 from assay_contracts.validations import CleanupFinished, CleanupRequested, ValidationProgressed
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.fake import FakeProvider
-from assay_sandbox_runner.app import create_app, sweeping
+from assay_sandbox_runner.app import create_app
 from assay_sandbox_runner.ports import SandboxUnavailable
 from assay_sandbox_runner.settings import Settings
+from assay_sandbox_runner.workers.sweep import sweeping
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
 from assay_testkit.runner import SKILL, VALIDATION, Store, a_run, a_task
@@ -103,10 +104,12 @@ class Unsteady(FakeProvider):
 
 
 async def test_sweeping_goes_on_after_a_failure(tmp_path: Path) -> None:
-    provider = Unsteady()
+    provider, bundles = Unsteady(), BundlesOnDisk(Store(), tmp_path)
 
     async with sweeping(
-        provider, BundlesOnDisk(Store(), tmp_path), every=timedelta(milliseconds=10)
+        sandboxes=provider.sweep,
+        bundles=lambda: asyncio.to_thread(bundles.sweep),
+        every=timedelta(milliseconds=10),
     ):
         for _ in range(3):
             await asyncio.wait_for(provider.sweeps.get(), PATIENCE_S)

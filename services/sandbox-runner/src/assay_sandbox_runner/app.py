@@ -1,9 +1,6 @@
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
-
-import structlog
 
 from assay_agentkit.models import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
@@ -16,16 +13,12 @@ from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.handlers import register
-from assay_sandbox_runner.ports import Limits, SandboxProvider, SandboxUnavailable
+from assay_sandbox_runner.ports import Limits, SandboxProvider
 from assay_sandbox_runner.service import CarryOutRun, CleanUp, Keep
 from assay_sandbox_runner.settings import Settings
-from assay_servicekit.background import background
+from assay_sandbox_runner.workers.sweep import sweeping
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
-
-SWEEP_EVERY = timedelta(minutes=1)
-
-log = structlog.get_logger(__name__)
 
 
 def create_app(settings: Settings) -> Service:
@@ -59,7 +52,7 @@ def create_app(settings: Settings) -> Service:
     return Service(
         bus=bus,
         settings=settings,
-        before=lambda: sweeping(provider, bundles, every=SWEEP_EVERY),
+        before=lambda: sweeping_until_closed(provider, bundles),
     )
 
 
@@ -87,36 +80,14 @@ def open_provider(settings: Settings) -> SandboxProvider:
 
 
 @asynccontextmanager
-async def sweeping(
-    provider: SandboxProvider, bundles: BundlesOnDisk, *, every: timedelta
+async def sweeping_until_closed(
+    provider: SandboxProvider, bundles: BundlesOnDisk
 ) -> AsyncIterator[None]:
-    """Remove now, and again every so often, what killed processes left behind; close at the end."""
-
-    async def sweep() -> None:
-        for what, remove in (
-            ("sandboxes", provider.sweep),
-            ("bundles", lambda: asyncio.to_thread(bundles.sweep)),
-        ):
-            await _swept(what, remove)
-
-    async def again() -> None:
-        while True:
-            await asyncio.sleep(every.total_seconds())
-            await sweep()
-
+    """Sweep up leftovers while the service runs; at its end, close the sandboxes' provider."""
     try:
-        await sweep()
-        async with background(sweeper=again()):
+        async with sweeping(
+            sandboxes=provider.sweep, bundles=lambda: asyncio.to_thread(bundles.sweep)
+        ):
             yield
     finally:
         await provider.close()
-
-
-async def _swept(what: str, remove: Callable[[], Awaitable[list[str]]]) -> None:
-    try:
-        removed = await remove()
-    except (SandboxUnavailable, OSError) as error:
-        log.warning("sweep_failed", what=what, reason=str(error))
-        return
-    if removed:
-        log.info("swept", what=what, removed=removed)
