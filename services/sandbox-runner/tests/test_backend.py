@@ -11,10 +11,10 @@ import pytest
 from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
+from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.fake import FakeProvider
+from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 from assay_testkit.runner import a_task
 
@@ -42,7 +42,7 @@ async def backend(sandbox: Sandbox) -> AsyncIterator[SandboxBackend]:
     loop = asyncio.get_running_loop()
     loop.set_default_executor(NoThreads())
     yield SandboxBackend(
-        sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=Installations()
+        sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=SharedInstallations()
     )
     loop.set_default_executor(ThreadPoolExecutor())
 
@@ -131,7 +131,7 @@ async def test_lost_sandbox_is_remembered() -> None:
     provider = FakeProvider()
     async with provider.open(name="x", skills=Path(), network="blocked") as sandbox:
         backend = SandboxBackend(
-            sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=Installations()
+            sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=SharedInstallations()
         )
 
         with pytest.raises(SandboxUnavailable):
@@ -161,13 +161,13 @@ async def test_agent_has_tools_for_the_sandbox_and_no_helper(sandbox: Sandbox) -
             )
         )
 
-    executors = DeepAgentExecutors(model=RehearsalModel(policy=policy), label="m", model_calls=5)
-    attempt = await executors(Stopwatch())(
+    agents = DeepAgentsForRun(model=RehearsalModel(policy=policy), label="m", model_calls=5)
+    work = await agents(Stopwatch()).work_on(
         a_task(), sandbox=sandbox, folder=FOLDER, skills=(), seconds=30, tokens=None
     )
 
-    assert attempt.answer == "Done."
-    assert [(step.tool, step.failed) for step in attempt.steps] == [
+    assert work.answer == "Done."
+    assert [(step.tool, step.failed) for step in work.steps] == [
         ("write_file", False),
         ("grep", False),
         ("execute", False),

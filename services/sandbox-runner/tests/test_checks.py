@@ -6,14 +6,14 @@ import pytest
 
 from assay_contracts.tasks import Check, CheckResult, CommandCheck, FileCheck, PatternCheck
 from assay_sandbox_runner.adapters.patterns import find_pattern
-from assay_sandbox_runner.checks import CheckTask
-from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandbox_runner.ports import Sandbox
 from assay_sandbox_runner.run_ports import PatternProblem
+from assay_sandbox_runner.use_cases.check_task import CheckTask
 
 FOLDER = "/workspace/tasks/t1"
-ATTEMPT = Attempt(
+WORK = WorkDone(
     steps=(),
     answer="The mean is 4.5.",
     bounds_hit=(),
@@ -24,8 +24,8 @@ async def check(cell: Sandbox, wanted: Check) -> CheckResult:
     await cell.upload(
         [(f"{FOLDER}/out.json", b'{"rows": 3}\n'), (f"{FOLDER}/empty.txt", b"")],
     )
-    run = CheckTask(find_pattern=find_pattern, seconds=1.0)
-    (result,) = await run([wanted], ATTEMPT, sandbox=cell, folder=FOLDER, stopwatch=Stopwatch())
+    run = CheckTask(find_pattern=find_pattern, command_seconds=1.0)
+    (result,) = await run([wanted], WORK, sandbox=cell, folder=FOLDER, stopwatch=Stopwatch())
     assert result.check == wanted
     return result
 

@@ -4,16 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay_sandbox_runner.domain.attempt import (
-    TaskWindow,
-    attribute,
-    files_made,
-    seconds_for_task,
-    tokens_for_task,
-)
 from assay_sandbox_runner.domain.calls import ObservedCall
-from assay_sandbox_runner.domain.installing import changes_packages, means_the_same_everywhere
-from assay_sandbox_runner.domain.meeting import meeting_place
+from assay_sandbox_runner.domain.install_commands import (
+    changes_packages,
+    does_the_same_in_every_folder,
+)
+from assay_sandbox_runner.domain.network_calls import TaskWindow, attribute_to_tasks
+from assay_sandbox_runner.domain.outcome import files_made
+from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
+from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
 from assay_sandbox_runner.domain.text import clip
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -61,7 +60,9 @@ def test_call_belongs_to_the_task_it_was_made_in(after_s: int, task_id: str | No
         TaskWindow("t2", "/tasks/t2", at(20), at(30)),
     ]
 
-    (call,) = attribute([ObservedCall(at(after_s), "a.example", "curl a.example")], windows)
+    (call,) = attribute_to_tasks(
+        [ObservedCall(at(after_s), "a.example", "curl a.example")], windows
+    )
 
     assert call.task_id == task_id
     assert (call.destination, call.command) == ("a.example", "curl a.example")
@@ -82,7 +83,7 @@ def test_of_tasks_side_by_side_the_folder_tells_who_called(
 ) -> None:
     windows = [TaskWindow(f"t{n}", f"/tasks/t{n}", NOON, NOON) for n in (1, 2)]
 
-    (call,) = attribute([ObservedCall(NOON, "a.example", "curl a.example", cwd)], windows)
+    (call,) = attribute_to_tasks([ObservedCall(NOON, "a.example", "curl a.example", cwd)], windows)
 
     assert call.task_id == task_id
 
@@ -94,7 +95,7 @@ def test_calls_come_task_by_task_whichever_was_first() -> None:
         for second, task in enumerate((2, 1, 2, 1))
     ]
 
-    attributed = attribute(calls, windows)
+    attributed = attribute_to_tasks(calls, windows)
 
     assert [call.task_id for call in attributed] == ["t1", "t1", "t2", "t2"]
     assert attributed[0].at < attributed[1].at
@@ -139,11 +140,11 @@ def test_commands_that_change_what_is_installed_are_told(
     command: str, changes: bool, everywhere: bool
 ) -> None:
     assert changes_packages(command) == changes
-    assert (changes_packages(command) and means_the_same_everywhere(command)) == everywhere
+    assert (changes_packages(command) and does_the_same_in_every_folder(command)) == everywhere
 
 
 @pytest.mark.parametrize(
-    ("text", "meets"),
+    ("text", "take_turns"),
     [
         ("python3 scripts/count.py notes.txt --output report.txt", False),
         ("Path('out.json').write_text(x)", False),
@@ -159,5 +160,5 @@ def test_commands_that_change_what_is_installed_are_told(
         ("python3 /workspace/skills/x/run.py", False),
     ],
 )
-def test_places_outside_the_folders_are_noticed(text: str, meets: bool) -> None:
-    assert (meeting_place(["nothing here", text]) is not None) == meets
+def test_places_outside_the_folders_are_noticed(text: str, take_turns: bool) -> None:
+    assert tasks_must_take_turns(["nothing here", text]) == take_turns

@@ -16,11 +16,12 @@ from assay_contracts.runs import ModelUse, RunFinished, RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
-from assay_sandbox_runner.adapters.executor import SkillNotDisclosed
 from assay_sandbox_runner.adapters.fake import FakeProvider
-from assay_sandbox_runner.domain.attempt import Attempt
+from assay_sandbox_runner.adapters.step_recorder import SkillNotDisclosed
+from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandbox_runner.ports import ExecResult, Sandbox, SandboxProvider, SandboxUnavailable
-from assay_sandbox_runner.service import CleanUp, Keep
+from assay_sandbox_runner.use_cases.clean_up import CleanUp
+from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
 from assay_testkit.runner import (
     MANUAL,
     NOTES,
@@ -317,7 +318,7 @@ async def test_a_snapshot_is_kept_or_said_to_be_missing(
     skill = runner.store.add_skill()
     await runner.use_case()(a_run("online", skill, tasks=(a_task(),), capture="candidate-1"))
 
-    answer = await Keep(provider=runner.provider)(
+    answer = await KeepSnapshots(provider=runner.provider)(
         KeepRequested(
             validation_id=VALIDATION,
             step_id=f"{VALIDATION}.keep",
@@ -393,17 +394,17 @@ async def test_run_that_overruns_is_a_failure_of_ours(tmp_path: Path) -> None:
     skill = runner.store.add_skill()
 
     class Never:
-        async def __call__(self, *_: object, **__: object) -> Attempt:
+        async def work_on(self, *_: object, **__: object) -> WorkDone:
             await asyncio.Event().wait()
             raise AssertionError
 
-        def use(self) -> ModelUse:
+        def model_use(self) -> ModelUse:
             return ModelUse(role="executor", model="x:y", prompt_version="1", calls=0, seconds=0)
 
         def was_installing(self) -> bool:
             return True
 
-    run = replace(runner.use_case(), executors=lambda _: Never())
+    run = replace(runner.use_case(), agents_for_run=lambda _: Never())
     result = await run(a_run("online", skill, tasks=(a_task(),), time_limit_s=0.2))
 
     assert result.failure is not None

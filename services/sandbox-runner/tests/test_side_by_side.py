@@ -15,8 +15,8 @@ from assay_contracts.base import Result
 from assay_contracts.runs import RunFinished
 from assay_contracts.tasks import FileCheck
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
-from assay_sandbox_runner.installing import Installations
+from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
+from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.ports import ExecResult, SandboxUnavailable
 from assay_testkit.runner import SCRIPT, Runner, a_run, a_task
 
@@ -140,7 +140,7 @@ async def test_each_task_stops_at_its_share_of_the_tokens_and_says_so(runner: Ru
 
     model = Chatty(policy=restless_on_the_first)
     run = replace(
-        runner.use_case(), executors=DeepAgentExecutors(model=model, label="m", model_calls=25)
+        runner.use_case(), agents_for_run=DeepAgentsForRun(model=model, label="m", model_calls=25)
     )
     request = a_run(
         "offline", skill, tasks=(a_task("t1", prompt="Paint a horse."), a_task("t2"))
@@ -185,7 +185,7 @@ class Counting:
 
 
 async def asked_three_times(command: str, sandbox: Counting) -> list[str]:
-    install = Installations()
+    install = SharedInstallations()
     async with asyncio.TaskGroup() as group:
         asked = [group.create_task(install(command, sandbox)) for _ in range(3)]
     return [task.result().stdout for task in asked]
@@ -216,14 +216,14 @@ async def test_other_commands_do_not_wait() -> None:
 
 
 async def test_what_was_removed_is_installed_again() -> None:
-    install, sandbox = Installations(), Counting()
+    install, sandbox = SharedInstallations(), Counting()
     for command in ("pip install tool", "pip uninstall -y tool", "pip install tool"):
         await install(command, sandbox)
     assert sandbox.runs == 3
 
 
 async def test_an_installation_that_was_cut_short_is_remembered_until_the_next_ends() -> None:
-    install, seen = Installations(), []
+    install, seen = SharedInstallations(), []
 
     async def lost() -> ExecResult:
         raise SandboxUnavailable("gone")

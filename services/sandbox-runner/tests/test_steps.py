@@ -4,7 +4,7 @@ import pytest
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from assay_sandbox_runner.adapters.executor import StepRecorder
+from assay_sandbox_runner.adapters.step_recorder import StepRecorder
 
 
 @pytest.mark.parametrize("begun", [("read", "list"), ("list", "read")])
