@@ -13,7 +13,14 @@ from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 from assay_contracts.base import Result
 from assay_contracts.runs import MountedSkill, RunFinished, RunKind, RunRequested, Trace
 from assay_contracts.skills import BundleRef
-from assay_contracts.tasks import Check, Task, TaskFile
+from assay_contracts.tasks import (
+    Check,
+    CommandCheck,
+    FileCheck,
+    PatternCheck,
+    Task,
+    TaskFile,
+)
 from assay_contracts.topology import BucketName
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
@@ -56,6 +63,13 @@ PROMPT: Final = (
     "Count the words and lines of the text file `notes.txt`. Write them to `report.txt`."
 )
 NOTES: Final = TaskFile(path="notes.txt", content="one two three\nfour five\n")
+COUNTED: Final[tuple[Check, ...]] = (
+    FileCheck(path="report.txt"),
+    PatternCheck(pattern=r"^words: 5$", path="report.txt"),
+    PatternCheck(pattern="lines: 2"),
+    CommandCheck(command="grep -q words report.txt"),
+)
+"""Pass once the notes were counted."""
 
 
 def bundle_of(name: str, files: Mapping[str, str]) -> bytes:
@@ -157,6 +171,10 @@ class Runner:
             limits=Limits(output_bytes=OUTPUT_BYTES),
             task_seconds=task_seconds,
         )
+
+    def mounts(self) -> list[Path]:
+        """The folders of skills that runs have laid out and not yet removed."""
+        return list((self.folder / "mounts").glob("*"))
 
 
 def finished(result: Result) -> RunFinished:

@@ -8,7 +8,7 @@ def package(name: str, version: str, *requires: str, ecosystem: Ecosystem = "pip
     return Package(ecosystem=ecosystem, name=name, version=version, requires=requires)
 
 
-def test_needs_are_told_where_they_lead_to_what_changed() -> None:
+def test_requirements_are_kept_where_they_lead_to_what_changed() -> None:
     top, middle, low = package("top", "1", "Mid_dle"), package("mid-dle", "1", "low"), "low"
     aside = package("aside", "1", "elsewhere")
     before = (aside, middle, top, package(low, "1", "dropped"))
@@ -20,13 +20,13 @@ def test_needs_are_told_where_they_lead_to_what_changed() -> None:
     )
 
 
-def test_where_nothing_changed_no_needs_are_keep_relevant_requirements() -> None:
+def test_where_nothing_changed_no_requirements_are_kept() -> None:
     packages = (package("one", "1", "two"), package("two", "1"))
     bare = (package("one", "1"), package("two", "1"))
     assert keep_relevant_requirements(packages, packages) == (bare, bare)
 
 
-def test_needs_in_a_circle_end() -> None:
+def test_requirements_in_a_circle_end() -> None:
     before = (package("one", "1", "two"), package("two", "1", "one"))
     after = (*before, package("new", "1", "one"))
     assert keep_relevant_requirements(before, after)[1][-1] == package("new", "1", "one")

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
+import pytest_asyncio
+from typing_extensions import override
 
 from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
@@ -18,26 +20,36 @@ from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 from assay_testkit.runner import a_task
 
+# One sandbox for all tests, which lives in one event loop with them.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 FOLDER = "/workspace/tasks/t1"
 
 
 class NoThreads(ThreadPoolExecutor):
     """A loop's default pool that refuses every job."""
 
-    def submit(self, *_: Any, **__: Any) -> NoReturn:
+    @override
+    def submit(self, *_: object, **__: object) -> NoReturn:
         raise AssertionError("a call took a thread")
 
 
-@pytest.fixture
-async def sandbox(tmp_path: Path, skills: Path) -> AsyncIterator[Sandbox]:
-    async with BubblewrapProvider(tmp_path / "state").open(
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_sandbox(provider: BubblewrapProvider, skills: Path) -> AsyncIterator[Sandbox]:
+    async with provider.open(
         name="test", skills=skills, network="blocked", limits=Limits(output_bytes=OUTPUT_BYTES)
     ) as sandbox:
-        await sandbox.execute(f"mkdir -p {FOLDER}")
         yield sandbox
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
+async def sandbox(shared_sandbox: Sandbox) -> Sandbox:
+    """With an empty task folder."""
+    await shared_sandbox.execute(f"rm -rf {FOLDER}; mkdir -p {FOLDER}")
+    return shared_sandbox
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def backend(sandbox: Sandbox) -> AsyncIterator[SandboxBackend]:
     loop = asyncio.get_running_loop()
     loop.set_default_executor(NoThreads())
@@ -140,7 +152,7 @@ async def test_lost_sandbox_is_remembered() -> None:
     assert isinstance(backend.lost, SandboxUnavailable)
 
 
-def test_blocking_calls_are_refused() -> None:
+async def test_blocking_calls_are_refused() -> None:
     with pytest.raises(RuntimeError, match="asynchronous"):
         SandboxBackend.execute(object.__new__(SandboxBackend), "true")
 
