@@ -20,7 +20,7 @@ from assay_sandbox_runner.settings import Settings
 from assay_sandbox_runner.workers.sweep import sweeping
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
-from assay_testkit.runner import SKILL, VALIDATION, Store, a_run, a_task
+from assay_testkit.runner import Store, a_run, a_task, about_snapshots
 from assay_testkit.servers import RunningNats
 
 PATIENCE_S = 20.0
@@ -74,16 +74,7 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
         progress = await asyncio.wait_for(scorer.progress.get(), PATIENCE_S)
         assert progress.detail == "1 task"
 
-        await scorer.bus.say(
-            CleanupRequested(
-                validation_id=VALIDATION,
-                step_id=f"{VALIDATION}.cleanup",
-                attempt=1,
-                skill_id=SKILL,
-                skill_name=skill.name,
-                snapshots=("candidate",),
-            )
-        )
+        await scorer.bus.say(about_snapshots(CleanupRequested, "candidate"))
         cleaned = await asyncio.wait_for(scorer.cleanups.get(), PATIENCE_S)
         assert cleaned.failure is None
 

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
@@ -22,7 +22,7 @@ from assay_contracts.tasks import (
     TaskFile,
 )
 from assay_contracts.topology import BucketName
-from assay_contracts.validations import ValidationProgressed
+from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationProgressed
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
@@ -37,6 +37,8 @@ from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_servicekit.objects import ObjectMissing
+
+SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)
 
 VALIDATION: Final = UUID(int=1)
 SKILL: Final = UUID(int=2)
@@ -219,4 +221,16 @@ def a_run(
         base=base,
         capture=capture,
         time_limit_s=time_limit_s,
+    )
+
+
+def about_snapshots(work: type[SnapshotWork], *snapshots: str) -> SnapshotWork:
+    """Asks for snapshots to be deleted or kept."""
+    return work(
+        validation_id=VALIDATION,
+        step_id=f"{VALIDATION}.snapshots",
+        attempt=1,
+        skill_id=SKILL,
+        skill_name="word-counter",
+        snapshots=snapshots,
     )

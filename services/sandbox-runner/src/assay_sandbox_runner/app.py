@@ -82,8 +82,10 @@ def open_provider(settings: Settings) -> SandboxProvider:
     """Who provides the sandboxes; nothing is connected yet."""
     if settings.sandbox == "bubblewrap":
         return BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
-    # Half a second of imports that only those who use it should pay for.
-    from assay_sandbox_runner.adapters.daytona import Account, DaytonaProvider  # noqa: PLC0415
+    from assay_sandbox_runner.adapters.daytona import (  # noqa: PLC0415  # takes half a second
+        Account,
+        DaytonaProvider,
+    )
 
     assert settings.daytona_api_key is not None
     account = Account(

@@ -6,7 +6,7 @@ from assay_contracts.tasks import CommandCheck
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
-from assay_testkit.runner import SCRIPT, SKILL, VALIDATION, Runner, a_run, a_task, finished
+from assay_testkit.runner import SCRIPT, Runner, a_run, a_task, about_snapshots, finished
 
 
 async def test_offline_run_starts_from_what_the_online_run_installed(runner: Runner) -> None:
@@ -39,14 +39,7 @@ async def test_deleted_snapshot_is_gone(runner: Runner) -> None:
     await runner.use_case()(a_run("online", skill, tasks=(a_task(),), capture="candidate-1"))
 
     cleaned = await CleanUp(provider=runner.provider)(
-        CleanupRequested(
-            validation_id=VALIDATION,
-            step_id=f"{VALIDATION}.cleanup",
-            attempt=1,
-            skill_id=SKILL,
-            skill_name=skill.name,
-            snapshots=("candidate-1", "never-there"),
-        )
+        about_snapshots(CleanupRequested, "candidate-1", "never-there")
     )
     late = await runner.use_case()(a_run("offline", skill, tasks=(a_task(),), base="candidate-1"))
 
@@ -62,16 +55,7 @@ async def test_a_snapshot_is_kept_or_said_to_be_missing(
     skill = runner.store.add_skill()
     await runner.use_case()(a_run("online", skill, tasks=(a_task(),), capture="candidate-1"))
 
-    answer = await KeepSnapshots(provider=runner.provider)(
-        KeepRequested(
-            validation_id=VALIDATION,
-            step_id=f"{VALIDATION}.keep",
-            attempt=1,
-            skill_id=SKILL,
-            skill_name=skill.name,
-            snapshots=(snapshot,),
-        )
-    )
+    answer = await KeepSnapshots(provider=runner.provider)(about_snapshots(KeepRequested, snapshot))
 
     assert isinstance(answer, KeepFinished)
     assert (answer.failure is None) == kept
