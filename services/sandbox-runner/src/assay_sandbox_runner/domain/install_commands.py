@@ -33,7 +33,7 @@ def removes_packages(command: str) -> bool:
     return changes_packages(command) and _REMOVAL.search(command) is not None
 
 
-def means_the_same_everywhere(command: str) -> bool:
+def does_the_same_in_every_folder(command: str) -> bool:
     """Whether an installing command does the same in whichever folder it is started.
 
     True only for one plain `pip install` or `npm install -g` of named packages and absolute paths.

@@ -1,31 +1,44 @@
 """Checks are code's own opinion: on commands, files and patterns, none of which can be trusted."""
 
 import time
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from assay_contracts.tasks import Check, CheckResult, CommandCheck, FileCheck, PatternCheck
+from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.patterns import find_pattern
-from assay_sandbox_runner.checks import CheckTask
-from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandbox_runner.ports import Sandbox
 from assay_sandbox_runner.run_ports import PatternProblem
+from assay_sandbox_runner.use_cases.check_task import CheckTask
+
+# One sandbox for all checks, which lives in one event loop with them.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FOLDER = "/workspace/tasks/t1"
-ATTEMPT = Attempt(
+WORK = WorkDone(
     steps=(),
     answer="The mean is 4.5.",
     bounds_hit=(),
 )
 
 
-async def check(cell: Sandbox, wanted: Check) -> CheckResult:
-    await cell.upload(
-        [(f"{FOLDER}/out.json", b'{"rows": 3}\n'), (f"{FOLDER}/empty.txt", b"")],
-    )
-    run = CheckTask(find_pattern=find_pattern, seconds=1.0)
-    (result,) = await run([wanted], ATTEMPT, sandbox=cell, folder=FOLDER, stopwatch=Stopwatch())
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sandbox(provider: BubblewrapProvider, skills: Path) -> AsyncIterator[Sandbox]:
+    async with provider.open(name="test", skills=skills, network="blocked") as sandbox:
+        await sandbox.upload(
+            [(f"{FOLDER}/out.json", b'{"rows": 3}\n'), (f"{FOLDER}/empty.txt", b"")],
+        )
+        yield sandbox
+
+
+async def check(sandbox: Sandbox, wanted: Check) -> CheckResult:
+    run = CheckTask(find_pattern=find_pattern, command_seconds=1.0)
+    (result,) = await run([wanted], WORK, sandbox=sandbox, folder=FOLDER, stopwatch=Stopwatch())
     assert result.check == wanted
     return result
 
@@ -57,23 +70,23 @@ FAILING: dict[str, tuple[Check, str]] = {
 
 
 @pytest.mark.parametrize(("wanted", "detail"), PASSING.values(), ids=PASSING.keys())
-async def test_passes(cell: Sandbox, wanted: Check, detail: str) -> None:
-    result = await check(cell, wanted)
+async def test_passes(sandbox: Sandbox, wanted: Check, detail: str) -> None:
+    result = await check(sandbox, wanted)
 
     assert result.passed
     assert result.detail.startswith(detail)
 
 
 @pytest.mark.parametrize(("wanted", "detail"), FAILING.values(), ids=FAILING.keys())
-async def test_fails_with_why(cell: Sandbox, wanted: Check, detail: str) -> None:
-    result = await check(cell, wanted)
+async def test_fails_with_why(sandbox: Sandbox, wanted: Check, detail: str) -> None:
+    result = await check(sandbox, wanted)
 
     assert not result.passed
     assert result.detail.startswith(detail)
 
 
-async def test_long_output_fits_the_message(cell: Sandbox) -> None:
-    result = await check(cell, CommandCheck(command="yes | head -c 100000"))
+async def test_long_output_fits_the_message(sandbox: Sandbox) -> None:
+    result = await check(sandbox, CommandCheck(command="yes | head -c 100000"))
 
     assert result.passed
     assert len(result.detail) <= 2000

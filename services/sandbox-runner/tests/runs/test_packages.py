@@ -5,11 +5,17 @@ from pathlib import Path
 import pytest
 
 from assay_contracts.runs import Ecosystem, Package, RunFinished
+from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.fake import FakeProvider, Reply
-from assay_sandbox_runner.conformance import Kit
-from assay_sandbox_runner.other_versions import install_packages, offered_instead
-from assay_sandbox_runner.ports import Sandbox
+from assay_sandbox_runner.domain.package_managers import package_managers
+from assay_sandbox_runner.ports import SKILLS, Sandbox
+from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_testkit.runner import Runner, a_run, wheel
+
+MANAGERS = package_managers(skills=SKILLS)
+install_packages = InstallPackages(managers=MANAGERS)
+find_other_versions = FindOtherVersions(managers=MANAGERS)
 
 
 def package(name: str, version: str, ecosystem: Ecosystem = "pip") -> Package:
@@ -20,14 +26,16 @@ async def unitlibs(sandbox: Sandbox) -> list[str]:
     return [each.version for each in await sandbox.packages() if each.name == "unitlib"]
 
 
-async def test_what_skills_bring_along_is_offered_and_can_be_installed(bubblewrap: Kit) -> None:
-    wheels = bubblewrap.skills / "greeter" / "two words"
+async def test_what_skills_bring_along_is_found_and_can_be_installed(
+    provider: BubblewrapProvider, skills: Path
+) -> None:
+    wheels = skills / "greeter" / "two words"
     wheels.mkdir()
     for version in ("1.0", "1.5", "2.0"):
         (wheels / f"unitlib-{version}-py3-none-any.whl").write_bytes(
             wheel("unitlib", version, f"VERSION = {version!r}\n")
         )
-    async with bubblewrap.open("open") as sandbox:
+    async with provider.open(name="test", skills=skills, network="open") as sandbox:
         if (await sandbox.execute("python3 -m pip --version")).exit_code != 0:
             pytest.skip("this machine's Python has no pip")
         no_index = b"[global]\nno-index = true\n"
@@ -35,11 +43,11 @@ async def test_what_skills_bring_along_is_offered_and_can_be_installed(bubblewra
         bare = await sandbox.packages()
         assert await install_packages(sandbox, [package("unitlib", "1.0")]) is None
         before = await sandbox.packages()
-        assert await offered_instead(sandbox, bare, before) == ()
+        assert await find_other_versions(sandbox, bare, before) == ()
         assert await install_packages(sandbox, [package("unitlib", "2.0")]) is None
         assert await unitlibs(sandbox) == ["2.0"]
-        offered = await offered_instead(sandbox, before, await sandbox.packages())
-        assert offered == tuple(package("unitlib", version) for version in ("2.0", "1.5", "1.0"))
+        found = await find_other_versions(sandbox, before, await sandbox.packages())
+        assert found == tuple(package("unitlib", version) for version in ("2.0", "1.5", "1.0"))
         assert await install_packages(sandbox, [package("unitlib", "1.5")]) is None
         assert await unitlibs(sandbox) == ["1.5"]
         said = await install_packages(sandbox, [package("unitlib", "9.9")])
@@ -54,20 +62,20 @@ async def test_npm_is_asked_for_what_npm_installed(tmp_path: Path) -> None:
     async with FakeProvider(replies=replies).open(
         name="x", skills=tmp_path, network="open"
     ) as sandbox:
-        offered = await offered_instead(
+        found = await find_other_versions(
             sandbox, [package("@a/b", "1.0.0", "npm")], [package("@a/b", "2.0.0", "npm")]
         )
-    assert offered == (package("@a/b", "2.0.0", "npm"), package("@a/b", "1.0.0", "npm"))
+    assert found == (package("@a/b", "2.0.0", "npm"), package("@a/b", "1.0.0", "npm"))
 
 
 @pytest.mark.parametrize("said", ["", "no JSON", '{"error": {}}'])
-async def test_who_cannot_tell_offers_nothing(tmp_path: Path, said: str) -> None:
+async def test_nothing_is_found_where_nobody_can_tell(tmp_path: Path, said: str) -> None:
     ask = "npm view --fetch-retries=0 --fetch-timeout=5000 --json thing versions"
     async with FakeProvider(replies={ask: Reply(stdout=said)}).open(
         name="x", skills=tmp_path, network="open"
     ) as sandbox:
         before, after = [package("thing", "1", "npm")], [package("thing", "2", "npm")]
-        assert await offered_instead(sandbox, before, after) == ()
+        assert await find_other_versions(sandbox, before, after) == ()
 
 
 MEND = "npm install --global --fetch-retries=0 --fetch-timeout=5000 thing@1.0.0"

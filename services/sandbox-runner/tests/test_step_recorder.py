@@ -1,20 +1,18 @@
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
-from assay_sandbox_runner.adapters.executor import StepRecorder
+from assay_sandbox_runner.adapters.step_recorder import StepRecorder
 
 
 @pytest.mark.parametrize("begun", [("read", "list"), ("list", "read")])
 async def test_steps_stand_in_the_order_in_which_the_model_asked_for_them(
     begun: tuple[str, str],
 ) -> None:
-    calls: dict[str, Any] = {
-        name: {"name": name, "args": {}, "id": name, "type": "tool_call"}
-        for name in ("read", "list", "run")
-    }
+    calls = {name: ToolCall(name=name, args={}, id=name) for name in ("read", "list", "run")}
     first = AIMessage("", tool_calls=[calls["read"], calls["list"]])
     second = AIMessage("", tool_calls=[calls["run"]])
     recorder = StepRecorder(())
@@ -27,7 +25,7 @@ async def test_steps_stand_in_the_order_in_which_the_model_asked_for_them(
             tool_call=calls[name],
             tool=None,
             state={"messages": list(messages)},
-            runtime=cast("Any", None),
+            runtime=cast("ToolRuntime[None, dict[str, object]]", None),
         )
         await recorder.awrap_tool_call(request, carried_out)
 

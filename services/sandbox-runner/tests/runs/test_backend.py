@@ -4,19 +4,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
+import pytest_asyncio
+from typing_extensions import override
 
 from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
+from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.fake import FakeProvider
+from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.installing import Installations
 from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
 from assay_testkit.runner import a_task
+
+# One sandbox for all tests, which lives in one event loop with them.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FOLDER = "/workspace/tasks/t1"
 
@@ -24,25 +29,32 @@ FOLDER = "/workspace/tasks/t1"
 class NoThreads(ThreadPoolExecutor):
     """A loop's default pool that refuses every job."""
 
-    def submit(self, *_: Any, **__: Any) -> NoReturn:
+    @override
+    def submit(self, *_: object, **__: object) -> NoReturn:
         raise AssertionError("a call took a thread")
 
 
-@pytest.fixture
-async def sandbox(tmp_path: Path, skills: Path) -> AsyncIterator[Sandbox]:
-    async with BubblewrapProvider(tmp_path / "state").open(
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_sandbox(provider: BubblewrapProvider, skills: Path) -> AsyncIterator[Sandbox]:
+    async with provider.open(
         name="test", skills=skills, network="blocked", limits=Limits(output_bytes=OUTPUT_BYTES)
     ) as sandbox:
-        await sandbox.execute(f"mkdir -p {FOLDER}")
         yield sandbox
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
+async def sandbox(shared_sandbox: Sandbox) -> Sandbox:
+    """With an empty task folder."""
+    await shared_sandbox.execute(f"rm -rf {FOLDER}; mkdir -p {FOLDER}")
+    return shared_sandbox
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def backend(sandbox: Sandbox) -> AsyncIterator[SandboxBackend]:
     loop = asyncio.get_running_loop()
     loop.set_default_executor(NoThreads())
     yield SandboxBackend(
-        sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=Installations()
+        sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=SharedInstallations()
     )
     loop.set_default_executor(ThreadPoolExecutor())
 
@@ -131,7 +143,7 @@ async def test_lost_sandbox_is_remembered() -> None:
     provider = FakeProvider()
     async with provider.open(name="x", skills=Path(), network="blocked") as sandbox:
         backend = SandboxBackend(
-            sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=Installations()
+            sandbox, folder=FOLDER, stopwatch=Stopwatch(), installations=SharedInstallations()
         )
 
         with pytest.raises(SandboxUnavailable):
@@ -140,7 +152,7 @@ async def test_lost_sandbox_is_remembered() -> None:
     assert isinstance(backend.lost, SandboxUnavailable)
 
 
-def test_blocking_calls_are_refused() -> None:
+async def test_blocking_calls_are_refused() -> None:
     with pytest.raises(RuntimeError, match="asynchronous"):
         SandboxBackend.execute(object.__new__(SandboxBackend), "true")
 
@@ -161,13 +173,13 @@ async def test_agent_has_tools_for_the_sandbox_and_no_helper(sandbox: Sandbox) -
             )
         )
 
-    executors = DeepAgentExecutors(model=RehearsalModel(policy=policy), label="m", model_calls=5)
-    attempt = await executors(Stopwatch())(
+    agents = DeepAgentsForRun(model=RehearsalModel(policy=policy), label="m", model_calls=5)
+    work = await agents(Stopwatch()).work_on(
         a_task(), sandbox=sandbox, folder=FOLDER, skills=(), seconds=30, tokens=None
     )
 
-    assert attempt.answer == "Done."
-    assert [(step.tool, step.failed) for step in attempt.steps] == [
+    assert work.answer == "Done."
+    assert [(step.tool, step.failed) for step in work.steps] == [
         ("write_file", False),
         ("grep", False),
         ("execute", False),

@@ -1,19 +1,19 @@
-"""The installation step that the tasks of a run share."""
+"""Installing packages, which the tasks of a run do for all of them at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from assay_sandbox_runner.domain.installing import (
+from assay_sandbox_runner.domain.install_commands import (
     changes_packages,
-    means_the_same_everywhere,
+    does_the_same_in_every_folder,
     removes_packages,
 )
 from assay_sandbox_runner.ports import ExecResult
 
 
 @dataclass(slots=True)
-class Installations:
+class SharedInstallations:
     """Lets one task at a time change what is installed, and nobody install the same thing twice.
 
     A plain installation that has succeeded is not run again: whoever else asks for it gets what it
@@ -21,8 +21,8 @@ class Installations:
     by whoever asks for it.
     """
 
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _done: dict[str, ExecResult] = field(default_factory=dict)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _results: dict[str, ExecResult] = field(default_factory=dict)
     interrupted: bool = False
     """Whether the last installation did not come to its end, well or not."""
 
@@ -30,14 +30,14 @@ class Installations:
         """The result of `command`, which `run` runs."""
         if not changes_packages(command):
             return await run()
-        async with self._turn:
-            if command in self._done:
-                return self._done[command]
+        async with self._one_at_a_time:
+            if command in self._results:
+                return self._results[command]
             if removes_packages(command):
-                self._done.clear()
+                self._results.clear()
             self.interrupted = True
             result = await run()
             self.interrupted = False
-            if result.exit_code == 0 and means_the_same_everywhere(command):
-                self._done[command] = result
+            if result.exit_code == 0 and does_the_same_in_every_folder(command):
+                self._results[command] = result
             return result
