@@ -22,9 +22,10 @@ from assay_contracts.runs import (
     SkillUse,
     TaskOutcome,
 )
+from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding, ValidationStage
 from assay_contracts.tasks import CheckResult, FileCheck, Task
-from assay_contracts.validations import ProgressStep, Scores, Verdict
+from assay_contracts.validations import ProgressStep, Verdict
 from assay_testkit.scripted_gateway import ScriptedGateway, scripted_gateway
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

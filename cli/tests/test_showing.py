@@ -13,7 +13,7 @@ from assay_cli.timeline import Timeline
 from assay_contracts.reports import Report
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.runs import ModelUse
-from assay_contracts.validations import Scores
+from assay_contracts.scores import Scores
 
 StatusMaker = Callable[..., SkillStatusView]
 ReportMaker = Callable[..., Report]

@@ -10,8 +10,9 @@ from rich.text import Text
 from assay_cli.text import one_line
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome
+from assay_contracts.scores import Scores
 from assay_contracts.tasks import TaskId
-from assay_contracts.validations import Scores, Verdict
+from assay_contracts.validations import Verdict
 
 STYLE_OF: Final[dict[Verdict, str]] = {
     "passed": "bold green",

@@ -33,9 +33,9 @@ from assay_contracts.reports import (
     UnmetDependency,
 )
 from assay_contracts.runs import Package, RunTimings, SkillUse
+from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, CommandCheck, FileCheck
-from assay_contracts.validations import Scores
 from assay_gateway.domain.html import render_html
 from assay_gateway.domain.junit import render_junit
 from assay_ingest.domain.rule import Rule

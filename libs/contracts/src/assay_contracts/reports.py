@@ -17,9 +17,10 @@ from assay_contracts.runs import (
     SandboxProof,
     TaskOutcome,
 )
+from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding, Sha256, ValidationStage
 from assay_contracts.tasks import Task, TaskId
-from assay_contracts.validations import Scores, ValidationKind, Verdict
+from assay_contracts.validations import ValidationKind, Verdict
 
 DependencyMode = Literal["lenient", "strict"]
 """What comes of a package that is neither declared nor needed by one that is: `lenient` warns of

@@ -66,13 +66,13 @@ from assay_contracts.runtime import (
     RuntimeVersion,
     RuntimeVersions,
 )
+from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies, Finding, SkillManifest, ValidationStage
 from assay_contracts.tasks import Task
 from assay_contracts.topology import ServiceName
 from assay_contracts.validations import (
     FullTestSkill,
     ReportRef,
-    Scores,
     ValidationProgressed,
     Verdict,
 )

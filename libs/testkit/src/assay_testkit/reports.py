@@ -18,9 +18,10 @@ from assay_contracts.runs import (
     SkillUse,
     TaskOutcome,
 )
+from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, FileCheck, Task
-from assay_contracts.validations import Scores, Verdict
+from assay_contracts.validations import Verdict
 
 BEGAN: Final = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 SKILL_ID: Final = UUID(int=1)

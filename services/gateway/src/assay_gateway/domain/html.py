@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from assay_contracts.reports import Report
-from assay_contracts.validations import Scores
+from assay_contracts.scores import Scores
 
 STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--paper:#fff;--line:#d5dae1;--soft:#f4f6f8;

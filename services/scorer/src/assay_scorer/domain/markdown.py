@@ -17,9 +17,9 @@ from assay_contracts.reports import (
     RunReport,
 )
 from assay_contracts.runs import NetworkCall, Package, TaskOutcome
+from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, Task
-from assay_contracts.validations import Scores
 from assay_scorer.domain import scoring
 from assay_scorer.domain.report import REASONS_SHOWN
 

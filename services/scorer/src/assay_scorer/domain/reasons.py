@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from assay_contracts.validations import Scores
+from assay_contracts.scores import Scores
 from assay_scorer.domain import scoring
 from assay_scorer.domain.dependencies import PackageChanges
 from assay_scorer.domain.environment import Regression

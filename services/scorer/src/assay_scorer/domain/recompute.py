@@ -1,7 +1,7 @@
 """A score once more, from the grades and traces that are stored."""
 
 from assay_contracts.base import Model
-from assay_contracts.validations import Scores
+from assay_contracts.scores import Scores
 from assay_scorer.domain import scoring
 from assay_scorer.domain.validation import Validation
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from assay_contracts.grades import Grade
 from assay_contracts.runs import TaskOutcome
-from assay_contracts.validations import Scores
+from assay_contracts.scores import Scores
 
 COMPLETION_WEIGHT: Final = Decimal("0.50")
 TRIGGER_WEIGHT: Final = Decimal("0.35")

@@ -9,6 +9,7 @@ from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
 from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.scores import Scores
 from assay_contracts.skills import (
     BundleRef,
     Dependencies,
@@ -18,7 +19,7 @@ from assay_contracts.skills import (
     ValidationStage,
 )
 from assay_contracts.tasks import Task
-from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
+from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
