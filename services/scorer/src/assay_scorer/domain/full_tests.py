@@ -13,7 +13,7 @@ from assay_contracts.full_tests import (
     FullTestSummary,
 )
 from assay_contracts.grades import RunGraded
-from assay_contracts.runs import Package
+from assay_contracts.runs import Package, network_calls_attempted
 from assay_contracts.skills import BundleRef, Finding, SkillManifest
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import FullTestSkill
@@ -184,10 +184,7 @@ def _grades(graded: RunGraded | None) -> Mapping[TaskId, int]:
 def _used(validation: Validation) -> Mapping[TaskId, bool]:
     """For each task of the online run, whether the skill was used."""
     outcomes = validation.online.outcomes if validation.online else ()
-    return {
-        outcome.task_id: any(use.skill == validation.skill_name for use in outcome.skills_used)
-        for outcome in outcomes
-    }
+    return {outcome.task_id: outcome.used(validation.skill_name) for outcome in outcomes}
 
 
 def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
@@ -198,7 +195,7 @@ def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
 
 def _calls(validation: Validation) -> int | None:
     run = validation.offline
-    return None if run is None else len(run.network_calls) + run.network_calls_omitted
+    return None if run is None else network_calls_attempted(run)
 
 
 # -- causes -------------------------------------------------------------------------------------

@@ -16,11 +16,10 @@ from assay_contracts.reports import (
     Report,
     RunReport,
 )
-from assay_contracts.runs import NetworkCall, Package, TaskOutcome
-from assay_contracts.scores import Scores
+from assay_contracts.runs import NetworkCall, Package, TaskOutcome, network_calls_attempted
+from assay_contracts.scores import DIMENSIONS, OFFLINE_PASS_MARK, OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, Task
-from assay_scorer.domain import scoring
 from assay_scorer.domain.report import REASONS_SHOWN
 
 REHEARSAL: Final = "rehearsal:"
@@ -67,15 +66,16 @@ def _score_card(scores: Scores | None) -> str:
     if scores is None:
         return "## Score\n\nNone: the platform failed before the skill could be judged."
     offline = "not run" if scores.offline is None else f"{scores.offline:.1f}"
-    if scores.offline is not None and scores.offline < scoring.OFFLINE_PASS:
-        offline += f" (fit to work offline from {scoring.OFFLINE_PASS:g})"
+    if scores.offline is not None and scores.offline < OFFLINE_PASS_MARK:
+        offline += f" (fit to work offline from {OFFLINE_PASS_MARK:g})"
+    completion_weight, trigger_weight, offline_weight = (each.weight for each in DIMENSIONS)
     return (
         "## Score\n\n"
         "| dimension | weight | score |\n|---|---:|---:|\n"
-        f"| completion | {scoring.COMPLETION_WEIGHT:.0%} | {scores.completion:.1f} |\n"
-        f"| trigger | {scoring.TRIGGER_WEIGHT:.0%} | {scores.trigger:.1f} |\n"
-        f"| offline | {scoring.OFFLINE_WEIGHT:.0%} | {offline} |\n"
-        f"| **overall** | pass at {scoring.OVERALL_PASS:g} | **{scores.overall:.1f}** |"
+        f"| completion | {completion_weight}% | {scores.completion:.1f} |\n"
+        f"| trigger | {trigger_weight}% | {scores.trigger:.1f} |\n"
+        f"| offline | {offline_weight}% | {offline} |\n"
+        f"| **overall** | pass at {OVERALL_PASS_MARK:g} | **{scores.overall:.1f}** |"
     )
 
 
@@ -233,7 +233,7 @@ def _network(run: RunReport) -> str:
     if not run.network_calls:
         return f"**Network calls attempted:** none. {how}".rstrip()
     rows = "\n".join(_call(call) for call in run.network_calls[:LISTED_CALLS])
-    total = len(run.network_calls) + run.network_calls_omitted
+    total = network_calls_attempted(run)
     more = total - min(LISTED_CALLS, len(run.network_calls))
     rest = f"\n\nand {more} more." if more else ""
     return (
