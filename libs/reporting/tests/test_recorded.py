@@ -16,8 +16,6 @@ import pytest
 from rich.console import Console
 
 from assay_cli import sarif
-from assay_cli.scorecard import score_card
-from assay_cli.summary import summary
 from assay_contracts.grades import Evidence
 from assay_contracts.reports import (
     ConstraintAsked,
@@ -36,10 +34,12 @@ from assay_contracts.runs import Package, RunTimings, SkillUse
 from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, CommandCheck, FileCheck
-from assay_gateway.domain.html import render_html
-from assay_gateway.domain.junit import render_junit
 from assay_ingest.domain.rule import Rule
-from assay_scorer.domain.markdown import render_markdown
+from assay_reporting.html import render_html
+from assay_reporting.junit import render_junit
+from assay_reporting.markdown import render_markdown
+from assay_reporting.score_card import render_score_card
+from assay_reporting.summary import render_summary
 from assay_testkit.reports import (
     BEGAN,
     SKILL_ID,
@@ -307,7 +307,7 @@ def _on_a_terminal(report: Report) -> str:
     screen = Console(
         file=output, width=100, force_terminal=True, color_system="standard", no_color=False
     )
-    screen.print(score_card(report))
+    screen.print(render_score_card(report))
     return output.getvalue()
 
 
@@ -325,7 +325,7 @@ FORMS: Final[dict[str, Callable[[Report], str]]] = {
     "report.html": lambda report: render_html(report, render_markdown(report)),
     "junit.xml": lambda report: render_junit(report).decode(),
     "card.txt": _on_a_terminal,
-    "summary.md": summary,
+    "summary.md": render_summary,
 }
 
 

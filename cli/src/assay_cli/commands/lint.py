@@ -11,9 +11,9 @@ from rich.text import Text
 from assay_cli.outcome import CommandError, Exit
 from assay_cli.output import console
 from assay_cli.sarif import sarif_log
-from assay_cli.text import one_line
 from assay_contracts.skills import Finding, Severity
 from assay_ingest.domain.check import Checked, check_archive, check_folder
+from assay_reporting.text import one_line
 
 Form = Literal["text", "json", "sarif"]
 

@@ -7,12 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay_cli.text import one_line
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome
 from assay_contracts.scores import Scores
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import Verdict
+from assay_reporting.text import one_line
 
 STYLE_OF: Final[dict[Verdict, str]] = {
     "passed": "bold green",
@@ -25,7 +25,7 @@ MOSTLY_NOT: Final = 2
 """The grade for a task that was mostly not done."""
 
 
-def score_card(report: Report) -> RenderableType:
+def render_score_card(report: Report) -> RenderableType:
     sections: list[RenderableType] = [_heading(report)]
     if report.scores is not None:
         sections.append(_scores(report.scores))

@@ -3,18 +3,17 @@
 import re
 from typing import Final
 
-from assay_cli.output import number
-from assay_cli.text import one_line
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import Verdict
+from assay_reporting.text import one_line
 
 MARK: Final[dict[Verdict, str]] = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️"}
 LONGEST_PROMPT: Final = 120
 _MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&-])")
 
 
-def summary(report: Report) -> str:
+def render_summary(report: Report) -> str:
     """Heading, reason, scores and tasks; ends with an empty line, so that more can follow."""
     lines = [
         f"## {MARK[report.verdict]} {_text(report.skill_name)}: {report.verdict}",
@@ -24,7 +23,7 @@ def summary(report: Report) -> str:
     ]
     if report.scores is not None:
         names = ("overall", "completion", "trigger", "offline")
-        values = (number(getattr(report.scores, name)) for name in names)
+        values = (_number(getattr(report.scores, name)) for name in names)
         lines += [f"| {' | '.join(names)} |", "|---:|---:|---:|---:|", f"| {' | '.join(values)} |"]
         lines.append("")
     if report.tasks:
@@ -43,6 +42,10 @@ def summary(report: Report) -> str:
     for finding in report.findings:
         lines.append(f"- format {finding.severity}: {_text(finding.message)}")
     return "\n".join(lines).rstrip() + "\n\n"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
 
 
 def _grade(run: RunReport, task_id: TaskId) -> str:

@@ -20,7 +20,6 @@ from assay_contracts.runs import NetworkCall, Package, TaskOutcome, network_call
 from assay_contracts.scores import DIMENSIONS, OFFLINE_PASS_MARK, OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, Task
-from assay_scorer.domain.report import REASONS_SHOWN
 
 REHEARSAL: Final = "rehearsal:"
 LISTED_CALLS: Final = 50
@@ -122,7 +121,7 @@ def _layer2(report: Report) -> str:
         return ""
     rows = "\n".join(_regression_row(each) for each in report.regressions)
     failed = "\n".join(
-        f"- **{quoted(each.skill_name)}** {task.task_id}: {quoted(task.reasons, REASONS_SHOWN)}"
+        f"- **{quoted(each.skill_name)}** {task.task_id}: {quoted(task.reasons, 500)}"
         for each in report.regressions
         for task in each.tasks
         if not task.completed
