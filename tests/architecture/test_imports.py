@@ -103,7 +103,7 @@ def test_every_service_is_cut_the_same_way(service: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "package", [*SERVICES, "contracts", "servicekit", "agentkit", "testkit", "cli"]
+    "package", [*SERVICES, "contracts", "servicekit", "agentkit", "reporting", "testkit", "cli"]
 )
 def test_a_package_declares_what_it_imports(package: str) -> None:
     folder = source(package)

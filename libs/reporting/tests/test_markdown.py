@@ -17,7 +17,8 @@ from assay_contracts.reports import (
 from assay_contracts.runs import Package
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, CommandCheck
-from assay_reporting.markdown import quoted, render_markdown
+from assay_reporting.markdown import render_markdown
+from assay_reporting.text import quoted
 from assay_testkit.reports import BEGAN, a_report
 
 HOSTILE = "`x` | **PASSED** | 100 |\n# PASSED: everything\n<b>&nbsp;[a](http://x)\u202e5\u200b"

@@ -8,6 +8,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -15,7 +16,6 @@ from typing import Final
 import pytest
 from rich.console import Console
 
-from assay_cli import sarif
 from assay_contracts.grades import Evidence
 from assay_contracts.reports import (
     ConstraintAsked,
@@ -32,12 +32,12 @@ from assay_contracts.reports import (
 )
 from assay_contracts.runs import Package, RunTimings, SkillUse
 from assay_contracts.scores import Scores
-from assay_contracts.skills import Dependencies, Finding
+from assay_contracts.skills import Dependencies, Finding, Severity
 from assay_contracts.tasks import CheckResult, CommandCheck, FileCheck
-from assay_ingest.domain.rule import Rule
 from assay_reporting.html import render_html
 from assay_reporting.junit import render_junit
 from assay_reporting.markdown import render_markdown
+from assay_reporting.sarif import CheckedSource, render_sarif
 from assay_reporting.score_card import render_score_card
 from assay_reporting.summary import render_summary
 from assay_testkit.reports import (
@@ -71,11 +71,21 @@ FINDINGS: Final = (
     ),
     Finding(code="body", severity="note", message="Much text.", fix="Write less."),
 )
-RULES: Final = {
-    "name": Rule("name", "skill", "error", "Add one."),
-    "reference": Rule("reference", "skill", "warning", "Add it."),
-    "body": Rule("body", "archive", "note", "Write less."),
-}
+
+
+@dataclass(frozen=True)
+class Rule:
+    code: str
+    area: str
+    severity: Severity
+    fix: str
+
+
+RULES: Final = (
+    Rule("name", "skill", "error", "Add one."),
+    Rule("reference", "skill", "warning", "Add it."),
+    Rule("body", "archive", "note", "Write less."),
+)
 
 
 def _not_done() -> Report:
@@ -344,11 +354,14 @@ def test_a_report_looks_as_recorded(report: str, form: str) -> None:
 
 @pytest.mark.parametrize("source", ["my skill", "/skills/demo"])
 @pytest.mark.parametrize("kind", ["folder", "archive"])
-def test_findings_look_as_recorded(source: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(sarif, "RULES", RULES)
-        patched.setattr(sarif, "_INDEX", {code: index for index, code in enumerate(RULES)})
-        patched.setattr(Path, "is_dir", lambda _: kind == "folder")
-        log = sarif.sarif_log(Path(source), FINDINGS)
+def test_findings_look_as_recorded(source: str, kind: str) -> None:
+    log = render_sarif(
+        FINDINGS,
+        source=CheckedSource(
+            path=PurePosixPath(source), is_folder=kind == "folder", main_file="SKILL.md"
+        ),
+        rules=RULES,
+        tool_version="0.1.0",
+    )
     name = f"{kind}-{PurePosixPath(source).name.replace(' ', '-')}.json"
     _compare(RECORDED / "sarif" / name, json.dumps(log, indent=2, ensure_ascii=False) + "\n")

@@ -10,7 +10,7 @@ from assay_contracts.runs import ModelUse
 from assay_contracts.scores import Scores
 from assay_reporting.score_card import render_score_card
 from assay_reporting.text import one_line
-from assay_testkit.reports import mixed_report
+from assay_testkit.reports import a_call, a_report, a_run, mixed_report
 
 
 def card(report: Report) -> str:
@@ -69,6 +69,11 @@ def test_an_offline_run_without_network_calls_says_so() -> None:
     report = mixed_report()
     quiet = report.runs[1].model_copy(update={"network_calls": ()})
     assert "network calls, offline run  none" in card(mixed_report(runs=(quiet,)))
+
+
+def test_network_calls_that_are_not_listed_are_counted_too() -> None:
+    run = a_run("offline", network_calls=(a_call(0),), network_calls_omitted=20)
+    assert "and 20 more" in card(a_report(runs=(run,)))
 
 
 def test_a_skipped_offline_run_is_no_zero() -> None:

@@ -3,56 +3,50 @@
 import re
 from typing import Final
 
-from assay_contracts.reports import Report, RunReport
-from assay_contracts.tasks import TaskId
+from assay_contracts.reports import Report
+from assay_contracts.scores import Scores
 from assay_contracts.validations import Verdict
-from assay_reporting.text import one_line
+from assay_reporting.markdown.layout import bullets, table
+from assay_reporting.text import escaped, one_line
+from assay_reporting.view import finding_title, grade_cell, grade_of, overall_row, score_rows
 
 MARK: Final[dict[Verdict, str]] = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️"}
 LONGEST_PROMPT: Final = 120
-_MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&-])")
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~&-]")
+"""More than the report escapes: this stands on a page among the words of others."""
 
 
 def render_summary(report: Report) -> str:
     """Heading, reason, scores and tasks; ends with an empty line, so that more can follow."""
-    lines = [
+    parts = (
         f"## {MARK[report.verdict]} {_text(report.skill_name)}: {report.verdict}",
-        "",
         _text(report.reason),
-        "",
-    ]
-    if report.scores is not None:
-        names = ("overall", "completion", "trigger", "offline")
-        values = (_number(getattr(report.scores, name)) for name in names)
-        lines += [f"| {' | '.join(names)} |", "|---:|---:|---:|---:|", f"| {' | '.join(values)} |"]
-        lines.append("")
-    if report.tasks:
-        kinds = [run.kind for run in report.runs]
-        lines += [
-            f"| task | {' | '.join(kinds)} | |",
-            f"|---|{'---:|' * len(kinds)}---|",
-            *(
-                f"| {_text(task.task_id)} | "
-                + " | ".join(_grade(run, task.task_id) for run in report.runs)
-                + f" | {_text(task.prompt, LONGEST_PROMPT)} |"
-                for task in report.tasks
-            ),
-            "",
-        ]
-    for finding in report.findings:
-        lines.append(f"- format {finding.severity}: {_text(finding.message)}")
-    return "\n".join(lines).rstrip() + "\n\n"
+        _scores(report.scores) if report.scores else "",
+        _tasks(report) if report.tasks else "",
+        bullets(f"{finding_title(each)}: {_text(each.message)}" for each in report.findings),
+    )
+    return "\n\n".join(part for part in parts if part) + "\n\n"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+def _scores(scores: Scores) -> str:
+    rows = (overall_row(scores), *score_rows(scores))
+    names = [row.name for row in rows]
+    return table(names, [[row.text for row in rows]], numbers=names)
 
 
-def _grade(run: RunReport, task_id: TaskId) -> str:
-    grade = next((each for each in run.grades if each.task_id == task_id), None)
-    return "–" if grade is None else f"{grade.grade} of 5"
+def _tasks(report: Report) -> str:
+    kinds = [run.kind for run in report.runs]
+    rows = (
+        (
+            task.task_id,
+            *(grade_cell(grade_of(run, task.task_id)) for run in report.runs),
+            _text(task.prompt, LONGEST_PROMPT),
+        )
+        for task in report.tasks
+    )
+    return table(("task", *kinds, ""), rows, numbers=kinds)
 
 
 def _text(text: str, longest: int | None = None) -> str:
     """What a skill wrote is text here, never markup."""
-    return _MEANS_SOMETHING.sub(r"\\\1", one_line(text, longest))
+    return escaped(one_line(text, longest), _MARKUP)
