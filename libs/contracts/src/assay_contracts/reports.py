@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
+    CountsNetworkCalls,
     Ecosystem,
     ModelUse,
     NetworkCall,
@@ -28,7 +29,7 @@ it, `strict` fails the validation."""
 PackageOrigin = Literal["declared", "pulled_in", "undeclared"]
 
 
-class RunReport(Model):
+class RunReport(CountsNetworkCalls, Model):
     """One run as the report shows it."""
 
     kind: RunKind

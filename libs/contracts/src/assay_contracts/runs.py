@@ -152,7 +152,26 @@ class RunTimings(Model):
     commands: float = Field(ge=0)
 
 
-class RunFinished(Result):
+class ListsNetworkCalls(Protocol):
+    """A list that may be cut, and how much was cut off."""
+
+    @property
+    def network_calls(self) -> tuple[NetworkCall, ...]: ...
+
+    @property
+    def network_calls_omitted(self) -> int: ...
+
+
+class CountsNetworkCalls:
+    """A run, or what a report says of one. Nobody else counts its network calls."""
+
+    @property
+    def network_calls_attempted(self: ListsNetworkCalls) -> int:
+        """All of them: those that are listed, and those that were left out."""
+        return len(self.network_calls) + self.network_calls_omitted
+
+
+class RunFinished(CountsNetworkCalls, Result):
     """The run has ended. Public to judge and scorer only."""
 
     SUBJECT: ClassVar[str] = "run.finished"
@@ -172,21 +191,6 @@ class RunFinished(Result):
     """What the installer said where something could not be installed; nothing is kept then."""
     model: ModelUse | None = None
     timings: RunTimings | None = None
-
-
-class ListsNetworkCalls(Protocol):
-    """A run, or what a report says of one: a list that may be cut, and how much was cut off."""
-
-    @property
-    def network_calls(self) -> tuple[NetworkCall, ...]: ...
-
-    @property
-    def network_calls_omitted(self) -> int: ...
-
-
-def network_calls_attempted(run: ListsNetworkCalls) -> int:
-    """How many there were, those that are not listed included. Nobody else counts them."""
-    return len(run.network_calls) + run.network_calls_omitted
 
 
 class RunRequested(Work):

@@ -14,7 +14,6 @@ from assay_contracts.runs import (
     NetworkCall,
     RunKind,
     TaskOutcome,
-    network_calls_attempted,
 )
 from assay_contracts.scores import DIMENSIONS, ScoreDimension, Scores
 from assay_contracts.skills import Finding
@@ -131,7 +130,7 @@ class CallsShown:
 
 
 def calls_shown(run: RunReport, at_most: int) -> CallsShown:
-    return CallsShown(calls=run.network_calls[:at_most], total=network_calls_attempted(run))
+    return CallsShown(calls=run.network_calls[:at_most], total=run.network_calls_attempted)
 
 
 def is_watched(run: RunReport) -> bool:

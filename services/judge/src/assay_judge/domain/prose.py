@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay_contracts.grades import is_done
 from assay_contracts.reports import Prose, Report
-from assay_contracts.runs import network_calls_attempted
 from assay_judge.domain.material import shortened
 
 LONGEST_TEXT: Final = 600
@@ -92,7 +91,7 @@ def _shorten(value: Any) -> Any:
 def _counts(report: Report) -> Iterator[float]:
     yield from (float(len(part)) for part in (report.tasks, report.findings, report.runs))
     for run in report.runs:
-        yield from (float(len(run.outcomes)), float(network_calls_attempted(run)))
+        yield from (float(len(run.outcomes)), float(run.network_calls_attempted))
         yield float(len(run.packages_added))
         yield float(sum(is_done(grade.grade) for grade in run.grades))
         yield float(sum(bool(outcome.skills_used) for outcome in run.outcomes))

@@ -13,7 +13,7 @@ from assay_contracts.full_tests import (
     FullTestSummary,
 )
 from assay_contracts.grades import RunGraded
-from assay_contracts.runs import Package, network_calls_attempted
+from assay_contracts.runs import Package
 from assay_contracts.skills import BundleRef, Finding, SkillManifest
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import FullTestSkill
@@ -195,7 +195,7 @@ def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
 
 def _calls(validation: Validation) -> int | None:
     run = validation.offline
-    return None if run is None else network_calls_attempted(run)
+    return None if run is None else run.network_calls_attempted
 
 
 # -- causes -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ declaring it is known to nobody, so that none can be left out.
 from typing import Final
 
 from assay_contracts.grades import RunGraded
-from assay_contracts.runs import Ecosystem, Package, RunFinished, network_calls_attempted
+from assay_contracts.runs import Ecosystem, Package, RunFinished
 from assay_contracts.tasks import TaskId
 from assay_scorer.domain.environment import failed_tasks
 from assay_scorer.domain.requirements import Key, key_of
@@ -143,7 +143,7 @@ def _does_not_hold(validation: Validation, run: RunFinished) -> str | None:
                 f"the tasks of '{validation.skill_name}' leave {package.name} at "
                 f"{', '.join(versions) or 'nothing'} again"
             )
-    calls, before = map(network_calls_attempted, (run, validation.offline))
+    calls, before = (each.network_calls_attempted for each in (run, validation.offline))
     if calls > before:
         return f"with them, '{validation.skill_name}' attempts {calls} network calls, not {before}"
     return None

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from assay_contracts.grades import Grade, points
-from assay_contracts.runs import RunFinished, network_calls_attempted
+from assay_contracts.runs import RunFinished
 from assay_contracts.scores import DIMENSIONS, Scores
 
 FULL: Final = 100.0
@@ -48,7 +48,7 @@ def offline(observed: Observed) -> float | None:
     """From the number of network calls attempted in the offline run."""
     if observed.offline is None:
         return None
-    calls = network_calls_attempted(observed.offline)
+    calls = observed.offline.network_calls_attempted
     if calls == 0:
         return FULL
     return FEW_CALLS_SCORE if calls <= FEW_CALLS else 0.0
