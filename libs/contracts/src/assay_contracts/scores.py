@@ -52,11 +52,6 @@ class Scores(Model):
         value: float | None = getattr(self, dimension.name)
         return value
 
-    @property
-    def complete(self) -> bool:
-        """Whether every dimension was measured."""
-        return all(self.of(dimension) is not None for dimension in DIMENSIONS)
-
 
 DIMENSIONS: Final = (
     ScoreDimension(name="completion", weight=50, pass_mark=ONLINE_PASS_MARK),

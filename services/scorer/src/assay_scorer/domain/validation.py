@@ -248,9 +248,9 @@ class Validation(Model):
     @property
     def layer1_passed(self) -> bool | None:
         """None until it is known, and when it will never be."""
-        if self.scores is None or (not self.scores.complete and self.verdict is None):
+        if self.scores is None or (self.scores.offline is None and self.verdict is None):
             return None
-        if not self.scores.complete or self.scores.overall < OVERALL_PASS_MARK:
+        if self.scores.offline is None or self.scores.overall < OVERALL_PASS_MARK:
             return False
         return not self.forbidden
 
