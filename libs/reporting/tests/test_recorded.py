@@ -332,7 +332,7 @@ REPORTS: Final[dict[str, Callable[[], Report]]] = {
 }
 FORMS: Final[dict[str, Callable[[Report], str]]] = {
     "report.md": render_markdown,
-    "report.html": lambda report: render_html(report, render_markdown(report)),
+    "report-html.txt": lambda report: render_html(report, render_markdown(report)),
     "junit.xml": lambda report: render_junit(report).decode(),
     "card.txt": _on_a_terminal,
     "summary.md": render_summary,
