@@ -29,7 +29,8 @@ from assay_contracts.rpc import (
     ValidationSummary,
 )
 from assay_contracts.runtime import RuntimeVersion, RuntimeVersions
-from assay_contracts.validations import FullTestSkill, Scores, Verdict
+from assay_contracts.scores import Scores
+from assay_contracts.validations import FullTestSkill, Verdict
 from assay_testkit.scripted_gateway import JSON, ScriptedGateway
 
 ID = UUID(int=7)

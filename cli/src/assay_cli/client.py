@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from assay_cli.config import Connection
 from assay_cli.outcome import CommandError, Exit
 from assay_cli.running import run_until_stopped
-from assay_cli.text import one_line
 from assay_contracts.base import Model
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
+from assay_reporting.text import one_line
 
 API: Final = "/api/admin"
 TIMEOUT: Final = httpx.Timeout(10.0, read=90.0)

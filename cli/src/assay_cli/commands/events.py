@@ -16,8 +16,8 @@ from assay_cli.config import Connection
 from assay_cli.outcome import CommandError, Exit
 from assay_cli.output import say
 from assay_cli.running import run_until_stopped
-from assay_cli.text import one_line
 from assay_contracts.topology import PUBLIC_FACTS
+from assay_reporting.text import one_line
 
 SUBJECTS: Final = tuple(fact.SUBJECT for fact in PUBLIC_FACTS)
 CONNECT_WITHIN_S: Final = 5.0

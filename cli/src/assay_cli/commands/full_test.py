@@ -10,8 +10,8 @@ from assay_cli.client import POLL_S, AssayClient, parsed, with_client
 from assay_cli.config import Connection
 from assay_cli.outcome import CommandError, Exit
 from assay_cli.output import console, moment, number, say, say_document, show_facts, show_table
-from assay_cli.text import one_line
 from assay_contracts.full_tests import FullTestCounts, FullTestPage, FullTestView
+from assay_reporting.text import one_line
 
 ENDED: Final = frozenset({"completed", "cancelled"})
 

@@ -5,9 +5,9 @@ from assay_cli.commands.skills import make_sure
 from assay_cli.config import Connection
 from assay_cli.outcome import Exit
 from assay_cli.output import moment, say, say_document, show_table
-from assay_cli.text import one_line
 from assay_contracts.base import Model
 from assay_contracts.runtime import RuntimeVersions
+from assay_reporting.text import one_line
 
 
 class RolledBack(Model):

@@ -8,8 +8,8 @@ from assay_cli.client import AssayClient, ReportForm, parsed, with_client
 from assay_cli.config import Connection
 from assay_cli.outcome import CommandError, Exit
 from assay_cli.output import show
-from assay_cli.scorecard import score_card
 from assay_contracts.reports import Report
+from assay_reporting.score_card import render_score_card
 
 Form = ReportForm | Literal["card"]
 
@@ -27,7 +27,7 @@ def report(to: Connection, name_or_id: str, *, form: Form, output: Path | None) 
 
     content = with_client(to, work)
     if form == "card":
-        show(score_card(parsed(content, Report)))
+        show(render_score_card(parsed(content, Report)))
     elif output is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

@@ -10,10 +10,10 @@ from assay_cli.config import Connection
 from assay_cli.outcome import EXIT_OF, CommandError, Exit
 from assay_cli.output import moment, number, say, say_document, show_facts, show_table
 from assay_cli.progress import progress_on_stderr
-from assay_cli.text import one_line
 from assay_contracts.base import Model
 from assay_contracts.rpc import SkillDetail, SkillPage, ValidationHistory, ValidationSummary
 from assay_contracts.skills import SkillStatus
+from assay_reporting.text import one_line
 
 Action = Literal["approve", "reject", "revalidate", "cancel"]
 LONGEST_DESCRIPTION = 300

@@ -20,10 +20,10 @@ from assay_cli.output import say, say_document, show
 from assay_cli.packing import Packed, pack
 from assay_cli.progress import Progress, progress_on_stderr
 from assay_cli.running import run_until_stopped
-from assay_cli.scorecard import score_card
-from assay_cli.summary import summary
-from assay_cli.text import one_line
 from assay_contracts.reports import Report
+from assay_reporting.score_card import render_score_card
+from assay_reporting.summary import render_summary
+from assay_reporting.text import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,11 +134,11 @@ async def _through(
 def _show(asked: Validation, content: bytes) -> Exit:
     report = parsed(content, Report)
     if asked.summary_file is not None:
-        _save(asked.summary_file, summary(report).encode(), mode="ab")
+        _save(asked.summary_file, render_summary(report).encode(), mode="ab")
     if asked.as_json:
         say_document(content)
     else:
-        show(score_card(report))
+        show(render_score_card(report))
         if asked.report_file is not None:
             say(f"\nThe whole report is in {asked.report_file}.")
     return EXIT_OF[report.verdict]

@@ -6,10 +6,10 @@ from typing import BinaryIO, Final, Literal, assert_never
 from assay_contracts.reports import Report
 from assay_contracts.rpc import BundleView, GetBundle, GetReport, Problem, ProblemError, ReportView
 from assay_contracts.runs import RunKind
-from assay_gateway.domain.html import render_html
-from assay_gateway.domain.junit import render_junit
 from assay_gateway.ports import Ask, Objects
 from assay_gateway.service import READ_TIMEOUT_S
+from assay_reporting.html import render_html
+from assay_reporting.junit import render_junit
 
 ReportForm = Literal["json", "markdown", "html", "junit"]
 MEDIA_TYPES: Final[dict[ReportForm, str]] = {

@@ -16,9 +16,9 @@ from assay_contracts.tasks import TaskId
 from assay_gateway.answers import TracesAnswer
 from assay_gateway.domain import preferred
 from assay_gateway.domain.conditional import etag_of, is_known
-from assay_gateway.domain.html import HEADER_POLICY
 from assay_gateway.downloads import MEDIA_TYPES, Download, ReportForm
 from assay_gateway.problems import responses
+from assay_reporting.html import HEADER_POLICY
 
 CHUNK_BYTES = 64 * 1024
 FILE_ENDINGS: dict[ReportForm, str] = {

@@ -7,10 +7,10 @@ import pytest
 
 from assay_contracts.reports import RegressionReport, RegressionTask
 from assay_contracts.validations import Verdict
-from assay_gateway.domain.html import POLICY, render_html
-from assay_gateway.domain.junit import render_junit
-from assay_scorer.domain.markdown import render_markdown
-from assay_testkit.gateway import sample_report
+from assay_reporting.html import POLICY, render_html
+from assay_reporting.junit import render_junit
+from assay_reporting.markdown import render_markdown
+from assay_testkit.reports import a_report, a_run, sample_report
 
 HOSTILE = (
     "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>"
@@ -96,6 +96,15 @@ def test_junit_is_red_when_the_verdict_is_not_passed(
     told = root.find(".//testcase[@classname='online run']/system-out")
     assert told is not None
     assert "grade 2 of 5" in (told.text or "")
+
+
+@pytest.mark.parametrize(("grade", "failures"), [(3, 1), (4, 0), (5, 0)])
+def test_in_a_failed_validation_a_task_that_was_not_done_is_a_failure(
+    grade: int, failures: int
+) -> None:
+    report = a_report(verdict="failed", runs=(a_run("online", (grade,)),))
+    root = suites(render_junit(report))
+    assert len(root.findall(".//testcase[@classname='online run']/failure")) == failures
 
 
 def test_junit_holds_any_text() -> None:

@@ -12,32 +12,16 @@ from assay_contracts.reports import (
     DependencyReport,
     InstalledPackage,
     Prose,
-    Report,
     UnmetDependency,
 )
 from assay_contracts.runs import Package
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, CommandCheck
-from assay_contracts.validations import ValidationCompleted
-from assay_scorer.domain.conductor import Admitted, Fact, decide
-from assay_scorer.domain.markdown import quoted, render_markdown
-from assay_scorer.domain.report import build_report
-from assay_testkit.scorer import NOW, a_validation, well_done
+from assay_reporting.markdown import render_markdown
+from assay_reporting.text import quoted
+from assay_testkit.reports import BEGAN, a_report
 
 HOSTILE = "`x` | **PASSED** | 100 |\n# PASSED: everything\n<b>&nbsp;[a](http://x)\u202e5\u200b"
-
-
-def a_report(*, calls: int = 0) -> Report:
-    """The report of a validation that went through every step."""
-    decision = decide(a_validation(), Admitted(), NOW)
-    while decision.validation.step != "done":
-        work = next(
-            o.message for o in decision.outgoing if not isinstance(o.message, ValidationCompleted)
-        )
-        result = well_done(work, calls=calls)  # type: ignore[arg-type]
-        assert isinstance(result, Fact)
-        decision = decide(decision.validation, result, NOW)
-    return build_report(decision.validation)
 
 
 def headings(markdown: str) -> list[str]:
@@ -54,7 +38,7 @@ def test_everything_has_its_place_verdict_first() -> None:
                 weaknesses=("Calls home.",),
                 recommendations=("Stop that.",),
             ),
-            "completed_at": NOW + timedelta(seconds=12),
+            "completed_at": BEGAN + timedelta(seconds=12),
         }
     )
     markdown = render_markdown(report)

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else. Pure.
+"""The report as one HTML page that needs nothing else.
 
 Its words are those of the Markdown, whose renderer is the one owner of what a report says; the
 page adds the score as a picture. Whatever came from a skill is text there and stays text here:
@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from assay_contracts.reports import Report
-from assay_contracts.validations import Scores
+from assay_contracts.scores import Scores
+from assay_reporting.view import ScoreRow, overall_row, score_rows
 
 STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--paper:#fff;--line:#d5dae1;--soft:#f4f6f8;
@@ -45,11 +46,12 @@ _MARKDOWN: Final = (
     .enable("table")
     .disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
 )
-_BAR_PX: Final = 4
-"""Width of a point."""
+_POINT_PX: Final = 4
+_ROW_PX: Final = 28
 
 
 def render_html(report: Report, markdown: str) -> str:
+    """The page for a report whose Markdown was made before, and is what has to be shown."""
     tokens = _MARKDOWN.parse(markdown)
     _align_by_class(tokens)
     heading = escape(f"{report.skill_name}: {report.verdict}")
@@ -74,30 +76,20 @@ def _align_by_class(tokens: list[Token]) -> None:
 def _picture(scores: Scores | None) -> str:
     if scores is None:
         return ""
-    named = (
-        ("overall", scores.overall),
-        ("completion", scores.completion),
-        ("trigger", scores.trigger),
-        ("offline", scores.offline),
-    )
-    rows = "".join(_bar(row, name, value) for row, (name, value) in enumerate(named))
-    spoken = ", ".join(f"{name} {_shown(value)}" for name, value in named)
+    rows = (overall_row(scores), *score_rows(scores))
+    bars = "".join(_bar(index * _ROW_PX, row) for index, row in enumerate(rows))
+    spoken = ", ".join(f"{row.name} {row.text}" for row in rows)
     return (
-        f'<svg role="img" viewBox="0 0 600 {len(named) * 28}" width="600" '
-        f'aria-label="Scores: {spoken}">{rows}</svg>\n'
+        f'<svg role="img" viewBox="0 0 600 {len(rows) * _ROW_PX}" width="600" '
+        f'aria-label="Scores: {spoken}">{bars}</svg>\n'
     )
 
 
-def _bar(row: int, name: str, value: float | None) -> str:
-    top = row * 28
-    width = 0 if value is None else round(value * _BAR_PX)
+def _bar(top: int, row: ScoreRow) -> str:
+    width = 0 if row.value is None else round(row.value * _POINT_PX)
     return (
-        f'<text x="0" y="{top + 18}">{name}</text>'
-        f'<rect class="track" x="110" y="{top + 4}" width="{100 * _BAR_PX}" height="18" rx="4"/>'
+        f'<text x="0" y="{top + 18}">{row.name}</text>'
+        f'<rect class="track" x="110" y="{top + 4}" width="{100 * _POINT_PX}" height="18" rx="4"/>'
         f'<rect class="bar" x="110" y="{top + 4}" width="{width}" height="18" rx="4"/>'
-        f'<text x="{120 + 100 * _BAR_PX}" y="{top + 18}">{_shown(value)}</text>'
+        f'<text x="{120 + 100 * _POINT_PX}" y="{top + 18}">{row.text}</text>'
     )
-
-
-def _shown(value: float | None) -> str:
-    return "not run" if value is None else f"{value:.1f}"

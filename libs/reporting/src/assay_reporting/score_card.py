@@ -7,24 +7,43 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay_cli.text import one_line
+from assay_contracts.grades import PARTLY_DONE_GRADE
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome
+from assay_contracts.scores import Scores
 from assay_contracts.tasks import TaskId
-from assay_contracts.validations import Scores, Verdict
+from assay_contracts.validations import Verdict
+from assay_reporting.text import one_line
+from assay_reporting.view import (
+    NOTHING,
+    calls_shown,
+    command_seconds,
+    commands_text,
+    finding_title,
+    grade_cell,
+    grade_of,
+    is_watched,
+    model_seconds,
+    only_rehearsed,
+    outcome_of,
+    overall_row,
+    run_title,
+    score_rows,
+    seconds_taken,
+    seconds_text,
+)
 
 STYLE_OF: Final[dict[Verdict, str]] = {
     "passed": "bold green",
     "failed": "bold red",
     "inconclusive": "bold yellow",
 }
-REHEARSAL: Final = "rehearsal:"
 MOST_CALLS_SHOWN: Final = 5
-MOSTLY_NOT: Final = 2
-"""The grade for a task that was mostly not done."""
+SCORE_WIDTH: Final = 5
+"""Of `100.0`: shorter scores are moved to the right, so that the points are below each other."""
 
 
-def score_card(report: Report) -> RenderableType:
+def render_score_card(report: Report) -> RenderableType:
     sections: list[RenderableType] = [_heading(report)]
     if report.scores is not None:
         sections.append(_scores(report.scores))
@@ -40,7 +59,7 @@ def _heading(report: Report) -> Text:
     text.append("  ")
     text.append(report.verdict.upper(), style=STYLE_OF[report.verdict])
     if report.scores is not None:
-        text.append(f"  {report.scores.overall:.1f} of 100")
+        text.append(f"  {overall_row(report.scores).text} of 100")
     summary = report.prose.summary if report.prose else ""
     if report.reason not in summary:
         text.append(f"\n{one_line(report.reason)}")
@@ -51,13 +70,8 @@ def _heading(report: Report) -> Text:
 
 def _scores(scores: Scores) -> Table:
     table = _grid()
-    for name, value in (
-        ("completion", scores.completion),
-        ("trigger", scores.trigger),
-        ("offline", scores.offline),
-        ("overall", scores.overall),
-    ):
-        table.add_row(name, "not run" if value is None else f"{value:5.1f}")
+    for row in (*score_rows(scores), overall_row(scores)):
+        table.add_row(row.name, row.text.rjust(SCORE_WIDTH))
     return table
 
 
@@ -74,28 +88,26 @@ def _tasks(report: Report) -> Table:
 
 def _in_run(skill: str, task_id: TaskId, run: RunReport) -> tuple[Text, Text]:
     """The grade, and what it is for."""
-    outcome = next((one for one in run.outcomes if one.task_id == task_id), None)
-    grade = next((one for one in run.grades if one.task_id == task_id), None)
+    outcome, grade = outcome_of(run, task_id), grade_of(run, task_id)
     if outcome is None:
-        return Text("–"), Text(one_line(run.failure or "not carried out", 200))
-    what = Text(_did(skill, outcome))
+        return Text(NOTHING), Text(one_line(run.failure or "not carried out", 200))
+    what = Text(_work_done(skill, outcome))
     if grade is None:
-        return Text("–"), what
-    style = "bold" if grade.grade > MOSTLY_NOT else "bold red"
+        return Text(grade_cell(grade)), what
+    style = "bold" if grade.grade >= PARTLY_DONE_GRADE else "bold red"
     return (
-        Text(f"{grade.grade} of 5", style=style),
+        Text(grade_cell(grade), style=style),
         what.append(f"\n{one_line(grade.reasons, 300)}", style="dim"),
     )
 
 
-def _did(skill: str, outcome: TaskOutcome) -> str:
-    used = any(use.skill == skill for use in outcome.skills_used)
+def _work_done(skill: str, outcome: TaskOutcome) -> str:
     passed = sum(check.passed for check in outcome.checks)
     parts = [
-        "used the skill" if used else "did not use the skill",
-        f"{outcome.commands} command{'' if outcome.commands == 1 else 's'}",
+        "used the skill" if outcome.used(skill) else "did not use the skill",
+        commands_text(outcome),
         f"{passed} of {len(outcome.checks)} checks",
-        f"{outcome.seconds:.1f} s",
+        seconds_text(outcome.seconds),
     ]
     if outcome.bounds_hit:
         parts.append(f"stopped by its limit of {' and '.join(outcome.bounds_hit)}")
@@ -105,9 +117,9 @@ def _did(skill: str, outcome: TaskOutcome) -> str:
 def _facts(report: Report) -> Table:
     table = _grid()
     for run in report.runs:
-        table.add_row(f"network calls, {run.kind} run", Text(_network(run)))
+        table.add_row(f"network calls, {run_title(run)}", Text(_network(run)))
     for finding in report.findings:
-        table.add_row(f"format {finding.severity}", Text(one_line(finding.message, 200)))
+        table.add_row(finding_title(finding), Text(one_line(finding.message, 200)))
     table.add_row("model", Text(_models(report.models)))
     table.add_row("time", Text(_time(report)))
     return table
@@ -124,17 +136,15 @@ def _grid(fixed_columns: int = 1) -> Table:
 def _network(run: RunReport) -> str:
     if run.failure is not None:
         return "unknown, for the run failed"
-    if not run.network_calls:
-        watched = run.sandbox is not None and run.sandbox.network == "blocked"
-        return "none" if watched else "not watched"
-    calls = [
+    shown = calls_shown(run, MOST_CALLS_SHOWN)
+    if not shown.total:
+        return "none" if is_watched(run) else "not watched"
+    lines = [
         f"{one_line(call.destination, 80)} by {call.task_id or 'no task'}"
         f" ({one_line(call.command, 60)})"
-        for call in run.network_calls
+        for call in shown.calls
     ]
-    more = len(calls) - MOST_CALLS_SHOWN
-    shown = "\n".join(calls[:MOST_CALLS_SHOWN])
-    return f"{shown}\nand {more} more" if more > 0 else shown
+    return "\n".join([*lines, f"and {shown.more} more"] if shown.more else lines)
 
 
 def _models(models: Iterable[ModelUse]) -> str:
@@ -144,7 +154,7 @@ def _models(models: Iterable[ModelUse]) -> str:
             roles[use.model].append(use.role)
     if not roles:
         return "none took part"
-    if all(model.startswith(REHEARSAL) for model in roles):
+    if only_rehearsed(models):
         return (
             f"{', '.join(roles)}: no LLM took part, the built-in rehearsal carried out what the"
             " skill documents"
@@ -153,10 +163,7 @@ def _models(models: Iterable[ModelUse]) -> str:
 
 
 def _time(report: Report) -> str:
-    began = report.started_at or report.queued_at
-    model_s = sum(use.seconds for use in report.models)
-    command_s = sum(run.timings.commands for run in report.runs if run.timings)
     return (
-        f"{(report.completed_at - began).total_seconds():.1f} s,"
-        f" of which {model_s:.1f} s in the model and {command_s:.1f} s in sandbox commands"
+        f"{seconds_text(seconds_taken(report))}, of which {seconds_text(model_seconds(report))} in"
+        f" the model and {seconds_text(command_seconds(report))} in sandbox commands"
     )
