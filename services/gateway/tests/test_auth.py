@@ -24,11 +24,11 @@ from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from assay_gateway.adapters.http.admin import caller_of, let_in
+from assay_gateway.adapters.http.server_sent_events import EventStream
 from assay_gateway.adapters.tokens import LEEWAY_S, SharedSecret, SignedTokens, TokenRules
 from assay_gateway.app import create_app
-from assay_gateway.auth import CALLER
-from assay_gateway.domain import Caller, names_role
-from assay_gateway.routes.events import EventStream
+from assay_gateway.domain.callers import Caller, names_role
 from assay_servicekit.service import Service, asgi
 from assay_testkit.gateway import ADMIN_TOKEN, settings_for_tests
 from assay_testkit.tokens import (
@@ -110,7 +110,7 @@ class Entrance:
         )
 
     async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.entered.append(scope[CALLER])
+        self.entered.append(caller_of(scope))
         await Response(status_code=204)(scope, receive, send)
 
 
@@ -437,9 +437,9 @@ async def test_whoever_follows_is_cut_off_when_their_token_expires() -> None:
 
     caller = Caller(name="ada", is_admin=True, expires_at=int(time.time()) + 1)
     async with asyncio.timeout(60):
-        await EventStream(endless())(
-            {"type": "http", "method": "GET", CALLER: caller}, receive, send
-        )
+        scope: Scope = {"type": "http", "method": "GET"}
+        let_in(scope, caller)
+        await EventStream(endless())(scope, receive, send)
 
     assert time.time() >= int(caller.expires_at or 0)
     assert b"news" in sent[1]["body"]

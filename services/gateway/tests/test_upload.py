@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from assay_contracts.rpc import SMALL_UPLOAD_BYTES, IngestSubmit, Problem, ProblemDetails
-from assay_gateway.domain import MAX_UPLOAD_BYTES
+from assay_gateway.domain.uploads import MAX_UPLOAD_BYTES
 from assay_testkit.gateway import ADMIN_TOKEN, WARNING, Ingest
 from assay_testkit.servers import RunningNats
 
