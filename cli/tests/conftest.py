@@ -25,7 +25,7 @@ from assay_contracts.runs import (
 from assay_contracts.skills import Dependencies, Finding, ValidationStage
 from assay_contracts.tasks import CheckResult, FileCheck, Task
 from assay_contracts.validations import ProgressStep, Scores, Verdict
-from assay_testkit.scripted_gateway import ScriptedGateway, scripted_gateway
+from assay_testkit.gateway.scripted import ScriptedGateway, scripted_gateway
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SKILL_ID = UUID(int=1)

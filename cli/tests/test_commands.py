@@ -30,7 +30,7 @@ from assay_contracts.rpc import (
 )
 from assay_contracts.runtime import RuntimeVersion, RuntimeVersions
 from assay_contracts.validations import FullTestSkill, Scores, Verdict
-from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 ID = UUID(int=7)
 AT = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)

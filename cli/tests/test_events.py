@@ -15,7 +15,7 @@ import pytest
 from assay_cli import client
 from assay_cli.config import Connection
 from assay_contracts.review import SkillDeleted
-from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 from assay_testkit.servers import RunningNats
 
 Run = Callable[..., CompletedProcess[str]]

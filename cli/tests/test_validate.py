@@ -16,7 +16,7 @@ from assay_contracts.reports import Report
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails, SkillStatusView
 from assay_contracts.skills import Finding, ValidationStage
 from assay_contracts.validations import Verdict
-from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 SKILL_ID = UUID(int=1)
 TOKEN = "secret-token"

@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from assay_gateway.adapters.http.early_refusal import DRAIN_BYTES
-from assay_testkit.gateway import ADMIN_TOKEN, Ingest
+from assay_testkit.gateway.running import ADMIN_TOKEN
+from assay_testkit.gateway.services import Ingest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,7 +47,8 @@ async def test_an_endless_body_is_cut_off(gateway: str, path: str, token: str) -
     assert sent < DRAIN_BYTES + FITS_INTO_BUFFERS
 
 
-async def test_a_body_is_not_even_asked_for(gateway: str) -> None:
+async def test_a_body_is_not_even_asked_for(gateway: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay_gateway.adapters.http.early_refusal.DRAIN_S", 0.1)
     address = urlsplit(gateway)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     lines = (f"POST {UPLOAD} HTTP/1.1", "Host: g", "Content-Length: 9999", "Expect: 100-continue")

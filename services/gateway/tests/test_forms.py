@@ -10,7 +10,7 @@ from assay_contracts.validations import Verdict
 from assay_gateway.domain.html import POLICY, render_html
 from assay_gateway.domain.junit import render_junit
 from assay_scorer.domain.markdown import render_markdown
-from assay_testkit.gateway import sample_report
+from assay_testkit.gateway.samples import sample_report
 
 HOSTILE = (
     "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>"

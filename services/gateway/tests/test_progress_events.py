@@ -11,8 +11,11 @@ import httpx
 import pytest
 
 from assay_contracts.rpc import SkillStatusView
-from assay_testkit.gateway import ADMIN_TOKEN, Records, running_gateway, sample_status
+from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.samples import sample_status
+from assay_testkit.gateway.services import Records
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -199,9 +202,10 @@ async def test_a_client_that_leaves_is_forgotten(
         await anext(events)
         assert await followers(client) == before + 1
 
-    async with asyncio.timeout(30):
-        while await followers(client) != before:
-            await asyncio.sleep(0.05)
+    async def is_forgotten() -> bool:
+        return await followers(client) == before
+
+    await until(is_forgotten, why="the client that left is forgotten")
 
 
 async def test_an_open_stream_does_not_hold_up_the_end(

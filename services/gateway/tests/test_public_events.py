@@ -16,7 +16,8 @@ from assay_gateway.domain.public_event import PublicEvent
 from assay_gateway.use_cases.public_events import StreamPublicEvents
 from assay_servicekit.background import background
 from assay_servicekit.streams import Kept, Stream
-from assay_testkit.gateway import Records, running_gateway
+from assay_testkit.gateway.running import running_gateway
+from assay_testkit.gateway.services import Records
 from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -11,9 +11,10 @@ from assay_contracts.rpc import ProblemError
 from assay_gateway.domain.callers import Caller, one_client
 from assay_gateway.domain.rate_limit import RateLimit
 from assay_gateway.use_cases.authentication import TRUSTED_S, Authenticate
-from assay_testkit.gateway import ADMIN_TOKEN, Ingest, running_gateway
+from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.services import Ingest
+from assay_testkit.gateway.tokens import AUDIENCE, ISSUER, SECRET, claims, secret_token
 from assay_testkit.servers import RunningNats
-from assay_testkit.tokens import AUDIENCE, ISSUER, SECRET, claims, secret_token
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

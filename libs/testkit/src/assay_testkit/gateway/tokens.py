@@ -3,9 +3,10 @@
 import json
 import threading
 import time
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -19,7 +20,7 @@ HOUR_S: Final = 3600
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
-def claims(**changed: object) -> dict[str, Any]:
+def claims(**changed: object) -> dict[str, object]:
     """What the token of an admin says; a claim changed to None is left out."""
     now = int(time.time())
     said = {
@@ -34,7 +35,7 @@ def claims(**changed: object) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def secret_token(said: dict[str, Any] | None = None, secret: str = SECRET) -> str:
+def secret_token(said: dict[str, object] | None = None, secret: str = SECRET) -> str:
     return jwt.encode(claims() if said is None else said, secret, "HS256")
 
 
@@ -42,7 +43,7 @@ def new_key() -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def published(key: PrivateKey, key_id: str) -> dict[str, Any]:
+def published(key: PrivateKey, key_id: str) -> dict[str, object]:
     """The public half, as it stands in a set of keys."""
     if isinstance(key, rsa.RSAPrivateKey):
         data = RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)
@@ -56,7 +57,7 @@ class Issuer:
 
     def __init__(self) -> None:
         self.keys: dict[str, PrivateKey] = {"first": new_key()}
-        self.others: list[dict[str, Any]] = []
+        self.others: list[Mapping[str, object]] = []
         """Published beside the keys."""
         self.body: bytes | None = None
         """Answered instead of the keys."""
@@ -118,7 +119,7 @@ class Issuer:
 
     def token(
         self,
-        said: dict[str, Any] | None = None,
+        said: dict[str, object] | None = None,
         *,
         key_id: str | None = None,
         key: PrivateKey | None = None,

@@ -1,29 +1,21 @@
-"""The gateway on a real port, and stand-ins for the services it asks, on a real bus."""
+"""Stand-ins for the services that the gateway asks, on a real bus."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Self, TypeVar
 from uuid import UUID, uuid4
 
-import uvicorn
 from pydantic import SecretStr
 
 from assay_contracts.base import Message
 from assay_contracts.full_tests import (
     CancelFullTest,
-    FullTestCounts,
     FullTestPage,
-    FullTestStatus,
     FullTestSummary,
     FullTestView,
     GetFullTest,
     ListFullTests,
     StartFullTest,
 )
-from assay_contracts.grades import Evidence, Grade
-from assay_contracts.reports import Report, RunReport
 from assay_contracts.review import (
     ApproveReply,
     ApproveSkill,
@@ -58,7 +50,6 @@ from assay_contracts.rpc import (
     SubmitReply,
     ValidationHistory,
 )
-from assay_contracts.runs import TaskOutcome
 from assay_contracts.runtime import (
     ListVersions,
     RollbackReply,
@@ -66,158 +57,21 @@ from assay_contracts.runtime import (
     RuntimeVersion,
     RuntimeVersions,
 )
-from assay_contracts.skills import BundleRef, Dependencies, Finding, SkillManifest, ValidationStage
-from assay_contracts.tasks import Task
+from assay_contracts.skills import BundleRef
 from assay_contracts.topology import ServiceName
 from assay_contracts.validations import (
-    FullTestSkill,
     ReportRef,
-    Scores,
     ValidationProgressed,
-    Verdict,
 )
-from assay_gateway.app import create_app
-from assay_gateway.settings import Settings
 from assay_servicekit.bus import Bus
-from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
 from assay_servicekit.telemetry import current_traceparent
+from assay_testkit.gateway.samples import WARNING, sample_full_test
 
 T = TypeVar("T")
 
-ADMIN_TOKEN = "a token for tests"
-WARNING = Finding(
-    code="no-requirements", severity="warning", message="No requirements.txt.", fix="Add one."
-)
 SKILL_NOT_FOUND = Problem(code="SKILL_NOT_FOUND", message="No skill has this id.")
 FULL_TEST_NOT_FOUND = Problem(code="FULL_TEST_NOT_FOUND", message="No full test has this id.")
-
-
-def sample_status(
-    skill_id: UUID, stage: ValidationStage = "layer1", *, tasks_done: int = 0
-) -> SkillStatusView:
-    return SkillStatusView(
-        skill_id=skill_id,
-        name="csv-analyzer",
-        status="validating",
-        validation_id=uuid4(),
-        validation_stage=stage,
-        step="online_run",
-        detail="task t1",
-        progress=0.3,
-        tasks_done=tasks_done,
-        tasks_total=3,
-        scores=None,
-        verdict=None,
-        reason=None,
-        started_at=datetime.now(UTC),
-        completed_at=None,
-    )
-
-
-def sample_report(skill_name: str = "csv-analyzer", *, verdict: Verdict = "passed") -> Report:
-    """With one task, done online; its words are `skill_name`, wherever a skill may put words."""
-    now = datetime.now(UTC)
-    return Report(
-        validation_id=uuid4(),
-        skill_id=uuid4(),
-        skill_name=skill_name,
-        revision=1,
-        kind="initial",
-        bundle_sha256="0" * 64,
-        validation_stage="completed" if verdict == "passed" else "failed",
-        verdict=verdict,
-        reason=skill_name,
-        scores=Scores(completion=75.0, trigger=100.0, offline=None, overall=72.5),
-        layer1_passed=verdict == "passed",
-        layer2_passed=None,
-        findings=(WARNING,),
-        dependencies=Dependencies(),
-        tasks=(Task(task_id="t1", prompt=skill_name, success_criterion="Done."),),
-        runs=(
-            RunReport(
-                kind="online",
-                outcomes=(
-                    TaskOutcome(
-                        task_id="t1",
-                        trace_key="trace-1",
-                        skills_used=(),
-                        checks=(),
-                        actions=(skill_name,),
-                        commands=3,
-                        seconds=1.5,
-                        answer=skill_name,
-                    ),
-                ),
-                grades=(
-                    Grade(
-                        task_id="t1",
-                        grade=2,
-                        reasons=skill_name,
-                        evidence=(Evidence(source="answer", quote=skill_name),),
-                    ),
-                ),
-                network_calls=(),
-                sandbox=None,
-                packages_added=(),
-                timings=None,
-            ),
-        ),
-        prose=None,
-        models=(),
-        rubric_version="1",
-        queued_at=now,
-        started_at=now,
-        completed_at=now,
-    )
-
-
-def sample_detail(skill_id: UUID) -> SkillDetail:
-    return SkillDetail(
-        skill_id=skill_id,
-        name="csv-analyzer",
-        description="Analyses CSV files.",
-        status="pending",
-        validation_stage="completed",
-        validation_score=87.5,
-        layer1_passed=True,
-        layer2_passed=True,
-        created_at=datetime.now(UTC),
-        validated_at=None,
-        revision=1,
-        bundle_sha256="0" * 64,
-        uploaded_by="admin",
-        manifest=SkillManifest(name="csv-analyzer", description="Analyses CSV files."),
-        findings=(WARNING,),
-        validation_id=uuid4(),
-        verdict="passed",
-        reason="overall 87.5",
-        scores=None,
-    )
-
-
-def sample_full_test(status: FullTestStatus = "running", *, done: int = 0) -> FullTestView:
-    """One of two skills, `done` of which have passed."""
-    skills = tuple(
-        FullTestSkill(
-            skill_id=uuid4(),
-            skill_name=name,
-            validation_id=uuid4(),
-            step="done" if number < done else "online_run",
-            tasks=5,
-            verdict="passed" if number < done else None,
-        )
-        for number, name in enumerate(("csv-analyzer", "json-sorter"))
-    )
-    return FullTestView(
-        full_test_id=uuid4(),
-        status=status,
-        started_by="admin",
-        runtime_version="v1.2",
-        started_at=datetime.now(UTC),
-        counts=FullTestCounts(total=2, done=done, passed=done),
-        skills=skills,
-    )
 
 
 class _Service:
@@ -451,40 +305,3 @@ def _known(records: dict[UUID, T], key: UUID, unknown: Problem = SKILL_NOT_FOUND
     if key not in records:
         raise ProblemError(unknown)
     return records[key]
-
-
-def settings_for_tests(nats_url: str, **changed: object) -> Settings:
-    """With `ADMIN_TOKEN`, and room for whole files of tests that fail and upload on purpose."""
-    return Settings.model_validate(
-        {
-            "nats_url": nats_url,
-            "admin_token": ADMIN_TOKEN,
-            "auth_failures_per_minute": 1_000_000,
-            "uploads_per_minute": 1_000_000,
-            **changed,
-        }
-    )
-
-
-@asynccontextmanager
-async def running_gateway(nats_url: str, **changed: object) -> AsyncIterator[str]:
-    """Serve the gateway on a free port; yields its address."""
-    service = create_app(settings_for_tests(nats_url, **changed))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            asgi(service),
-            port=0,
-            log_config=None,
-            proxy_headers=False,
-            timeout_graceful_shutdown=2,
-        )
-    )
-    serving = asyncio.create_task(server.serve())
-    while not server.started and not serving.done():  # noqa: ASYNC110  # no event tells
-        await asyncio.sleep(0.01)
-    try:
-        host, port = server.servers[0].sockets[0].getsockname()
-        yield f"http://{host}:{port}"
-    finally:
-        server.should_exit = True
-        await serving

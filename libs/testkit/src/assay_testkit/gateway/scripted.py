@@ -86,7 +86,7 @@ class ScriptedGateway:
                 self.end_headers()
                 self.wfile.write(content)
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            def log_message(self, *_: object) -> None:
                 pass
 
         return Handler
