@@ -17,7 +17,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(loop_scope="module")
 async def document(gateway: str) -> Document:
     async with httpx.AsyncClient(base_url=gateway) as client:
-        return (await client.get("/api/openapi.json")).json()
+        document: Document = (await client.get("/api/openapi.json")).json()
+        return document
 
 
 def operations(document: Document) -> list[tuple[str, Document]]:
