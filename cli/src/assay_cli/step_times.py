@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from assay_cli.text import one_line
 from assay_contracts.rpc import SkillStatusView
+from assay_contracts.skills import ENDED_STAGES
 from assay_contracts.validations import ProgressStep
 
 STEPS: Final[tuple[ProgressStep, ...]] = tuple(
@@ -23,7 +24,6 @@ TITLES: Final[dict[ProgressStep, str]] = {
     "reporting": "writing the report",
     "done": "done",
 }
-ENDED: Final = frozenset({"completed", "failed", "inconclusive"})
 LONGEST_DETAIL: Final = 160
 
 
@@ -35,7 +35,7 @@ class StepLine:
     detail: str
 
 
-class Timeline:
+class StepTimes:
     def __init__(self, now: Callable[[], float]) -> None:
         """`now` gives seconds of a clock that only goes forward."""
         self._now = now
@@ -49,7 +49,7 @@ class Timeline:
     def see(self, status: SkillStatusView) -> None:
         """Take a status in. One that repeats the last, or comes late, changes nothing."""
         self.detail = _detail(status)
-        self._ended = status.validation_stage in ENDED
+        self._ended = status.validation_stage in ENDED_STAGES
         step: ProgressStep | None = "done" if self._ended else status.step
         if step is None or step == self._current or step in self._took:
             return

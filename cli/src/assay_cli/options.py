@@ -1,10 +1,11 @@
 """Options that mean the same in every command."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay_cli.config import TOKEN_VARIABLE, URL_VARIABLE
+from assay_cli.connection import TOKEN_VARIABLE, URL_VARIABLE
 
 Url = Annotated[
     str | None,
@@ -23,6 +24,12 @@ Page = Annotated[int, typer.Option(min=1, help="Which page to show.")]
 Size = Annotated[int, typer.Option(min=1, max=100, help="How many to show on a page.")]
 
 
-def group(help_text: str) -> typer.Typer:
-    """Commands that belong together."""
-    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help_text)
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False, help="Folder that keeps everything; ~/.local/share/assay by default."
+    ),
+]
+SkillSource = Annotated[
+    Path, typer.Argument(metavar="PATH", help="A skill's folder, or a zip of one.")
+]

@@ -1,4 +1,4 @@
-"""How a command ends: an exit code, and one line when something stood in its way."""
+"""How a command ends: with an exit code, and with one line when something stood in its way."""
 
 from enum import IntEnum
 from typing import Final

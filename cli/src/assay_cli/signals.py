@@ -1,16 +1,18 @@
+"""Run until done, or until a signal asks to stop."""
+
 import asyncio
 import signal
 from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from assay_cli.outcome import Interrupted
+from assay_cli.exit_codes import Interrupted
 
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 T = TypeVar("T")
 
 
-def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
+def run_until_stopped(work: Coroutine[object, object, T]) -> T:
     """Run `work` to its end. Raises Interrupted when a signal asked to stop.
 
     `work` is then cancelled, once: it ends in its own good order however often one asks.
@@ -18,7 +20,7 @@ def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(_until_stopped(work))
 
 
-async def _until_stopped(work: Coroutine[Any, Any, T]) -> T:
+async def _until_stopped(work: Coroutine[object, object, T]) -> T:
     loop = asyncio.get_running_loop()
     task = asyncio.create_task(work)
     received: list[signal.Signals] = []

@@ -12,8 +12,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from assay_cli.output import console
-from assay_cli.timeline import TITLES, Timeline
+from assay_cli.printing import console
+from assay_cli.step_times import TITLES, StepTimes
 from assay_contracts.rpc import SkillStatusView
 
 MARKS: Final = {"to come": "·", "done": "✓", "left out": "–"}
@@ -28,8 +28,10 @@ class Progress(AbstractContextManager["Progress"], Protocol):
 
 
 class PlainProgress:
+    """A line on standard error for each change."""
+
     def __init__(self) -> None:
-        self._timeline: Timeline | None = None
+        self._steps: StepTimes | None = None
         self._said: tuple[object, str] | None = None
 
     def __enter__(self) -> Self:
@@ -43,31 +45,34 @@ class PlainProgress:
     ) -> None: ...
 
     def notice(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
     def see(self, status: SkillStatusView) -> None:
-        if self._timeline is None:
-            self._timeline = Timeline(time.monotonic)
-        before = self._timeline.current
-        self._timeline.see(status)
-        now = self._timeline.current
+        if self._steps is None:
+            self._steps = StepTimes(time.monotonic)
+        before = self._steps.current
+        self._steps.see(status)
+        now = self._steps.current
         if before is not None and now != before:
-            took = self._timeline.seconds_of(before)
+            took = self._steps.seconds_of(before)
             self._line(f"{TITLES[before]}: done in {took:.1f} s")
-        said = (now, self._timeline.detail)
+        said = (now, self._steps.detail)
         if now not in {None, "done"} and said != self._said:
-            detail = f": {self._timeline.detail}" if self._timeline.detail else ""
+            detail = f": {self._steps.detail}" if self._steps.detail else ""
             self._line(f"{TITLES[now]}{detail}")
         self._said = said
 
     def _line(self, text: str) -> None:
-        assert self._timeline is not None
-        self.notice(f"{self._timeline.elapsed_s():6.1f} s  {text}")
+        assert self._steps is not None
+        self.notice(f"{self._steps.elapsed_s():6.1f} s  {text}")
 
 
 class LiveProgress:
+    """A table that changes in place, with a row for each step."""
+
     def __init__(self, console: Console) -> None:
-        self._timeline: Timeline | None = None
+        self._steps: StepTimes | None = None
         self._spinner = Spinner("dots")
         self._live = Live(
             console=console, get_renderable=self._table, refresh_per_second=REFRESHES_PER_S
@@ -89,13 +94,13 @@ class LiveProgress:
         self._live.console.print(Text(text))
 
     def see(self, status: SkillStatusView) -> None:
-        if self._timeline is None:
-            self._timeline = Timeline(time.monotonic)
-        self._timeline.see(status)
+        if self._steps is None:
+            self._steps = StepTimes(time.monotonic)
+        self._steps.see(status)
 
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))
-        for line in self._timeline.lines() if self._timeline else ():
+        for line in self._steps.lines() if self._steps else ():
             table.add_row(
                 self._spinner if line.state == "under way" else Text(MARKS[line.state]),
                 Text(line.title, style="bold" if line.state == "under way" else ""),

@@ -5,19 +5,21 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import BinaryIO, Final, Literal, Self, TypeVar
+from typing import BinaryIO, Final, Self, TypeVar
 from uuid import UUID
 
 import httpx
 from httpx_sse import ServerSentEvent, SSEError, aconnect_sse
 from pydantic import ValidationError
 
-from assay_cli.config import Connection
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.running import run_until_stopped
+from assay_cli.connection import Connection
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.signals import run_until_stopped
 from assay_cli.text import one_line
 from assay_contracts.base import Model
+from assay_contracts.rest import ReportForm, UploadAnswer
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
+from assay_contracts.skills import ENDED_STAGES
 
 API: Final = "/api/admin"
 TIMEOUT: Final = httpx.Timeout(10.0, read=90.0)
@@ -26,22 +28,12 @@ STREAM_TIMEOUT: Final = httpx.Timeout(10.0, read=30.0)
 POLL_S: Final = 0.5
 PAGE_SIZE: Final = 100
 UNREACHABLE_AFTER_S: Final = 60.0
-ENDED: Final = frozenset({"completed", "failed", "inconclusive"})
 TRY_LATER: Final = frozenset({408, 429})
 
-ReportForm = Literal["json", "markdown", "html", "junit"]
 Parameters = Mapping[str, str | int | Sequence[str]]
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
-
-
-class Uploaded(Model):
-    """What the command needs of the answer to an upload."""
-
-    skill_id: UUID
-    name: str
-    format_warnings: tuple[str, ...] = ()
 
 
 class Refused(CommandError):
@@ -68,7 +60,7 @@ class Unreachable(CommandError):
         )
 
 
-class AssayClient:
+class GatewayClient:
     """An async context manager; every method raises Refused or Unreachable."""
 
     def __init__(self, connection: Connection) -> None:
@@ -94,11 +86,11 @@ class AssayClient:
     ) -> None:
         await self._http.__aexit__(kind, error, traceback)
 
-    async def upload(self, filename: str, content: BinaryIO) -> Uploaded:
+    async def upload(self, filename: str, content: BinaryIO) -> UploadAnswer:
         answer = await self._ask(
             "POST", "/skills/upload", files={"file": (filename, content, "application/zip")}
         )
-        return Uploaded.model_validate_json(answer.content)
+        return parsed(answer.content, UploadAnswer)
 
     async def get(self, path: str, parameters: Parameters | None = None) -> bytes:
         """The JSON that lies there."""
@@ -141,7 +133,7 @@ class AssayClient:
                     Exit.BAD_INPUT,
                 )
 
-    async def follow(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
+    async def follow_validation(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
         """Every status up to the last, live; while the live stream is broken, by asking.
 
         A gateway that does not answer is waited for, since a supervisor may bring it back.
@@ -149,10 +141,10 @@ class AssayClient:
         self._heard_at = time.monotonic()
         while True:
             try:
-                async with aclosing(self._stream(skill_id)) as statuses:
+                async with aclosing(self._statuses(skill_id)) as statuses:
                     async for status in statuses:
                         yield status
-                        if status.validation_stage in ENDED:
+                        if status.validation_stage in ENDED_STAGES:
                             return
             except (httpx.HTTPError, SSEError, ValidationError, Refused):
                 pass  # whatever is wrong with the stream, asking tells it better
@@ -164,14 +156,14 @@ class AssayClient:
             else:
                 self._heard_at = time.monotonic()
                 yield status
-                if status.validation_stage in ENDED:
+                if status.validation_stage in ENDED_STAGES:
                     return
             await asyncio.sleep(POLL_S)
 
-    async def events(
+    async def follow_events(
         self, parameters: Parameters, last_id: str | None
     ) -> AsyncGenerator[ServerSentEvent, None]:
-        """Public facts, from after `last_id` on; without it from now on. Never ends by itself."""
+        """Public events, from after `last_id` on; without it from now on. Never ends by itself."""
         self._heard_at = time.monotonic()
         while True:
             try:
@@ -187,7 +179,7 @@ class AssayClient:
     def _is_gone(self) -> bool:
         return time.monotonic() - self._heard_at > UNREACHABLE_AFTER_S
 
-    async def _stream(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
+    async def _statuses(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
         async with aclosing(self._events(f"/skills/{skill_id}/events", {}, None)) as events:
             async for event in events:
                 if event.event == "status":
@@ -289,11 +281,11 @@ def parsed(content: bytes, kind: type[M]) -> M:
         ) from error
 
 
-def with_client(connection: Connection, work: Callable[[AssayClient], Awaitable[T]]) -> T:
+def with_client(connection: Connection, work: Callable[[GatewayClient], Awaitable[T]]) -> T:
     """Run `work` to its end. Raises CommandError or Interrupted."""
 
     async def run() -> T:
-        async with AssayClient(connection) as client:
+        async with GatewayClient(connection) as client:
             return await work(client)
 
     return run_until_stopped(run())
