@@ -51,10 +51,10 @@ class Refused(CommandError):
 
 class Unreachable(CommandError):
     def __init__(self, url: str, error: Exception) -> None:
-        # What our own request lacks is told with the request, and the token in it.
-        told = "" if isinstance(error, httpx.LocalProtocolError) else one_line(str(error))
+        # The message about a request of ours that cannot be sent has the token in it.
+        reason = "" if isinstance(error, httpx.LocalProtocolError) else one_line(str(error))
         super().__init__(
-            f"Assay at {url} cannot be reached ({told or type(error).__name__}):"
+            f"Assay at {url} cannot be reached ({reason or type(error).__name__}):"
             " see that it runs and that the address is right.",
             Exit.INCONCLUSIVE,
         )
@@ -147,7 +147,7 @@ class GatewayClient:
                         if status.validation_stage in ENDED_STAGES:
                             return
             except (httpx.HTTPError, SSEError, ValidationError, Refused):
-                pass  # whatever is wrong with the stream, asking tells it better
+                pass  # asking, below, says better what is wrong
             try:
                 status = await self.status(skill_id)
             except CommandError as error:

@@ -23,7 +23,7 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False, width: int | None = None) -> Console:
-    """Where commands print what has a look. Raises BrokenPipeError when nobody reads it."""
+    """Where commands print tables and colours. Raises BrokenPipeError when nobody reads it."""
     return _Console(stderr=stderr, width=width)
 
 
@@ -61,12 +61,12 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         say(line.rstrip())
 
 
-def show_facts(facts: Sequence[tuple[str, str]]) -> None:
+def show_fields(fields: Sequence[tuple[str, str]]) -> None:
     """Print a list of names and values."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
-    for name, value in facts:
+    for name, value in fields:
         table.add_row(name, Text(value))
     show(table)
 

@@ -195,8 +195,8 @@ def _disk() -> Finding:
 
 def _memory_limits() -> Finding:
     root = Path("/sys/fs/cgroup")
-    first = root / "memory"
-    place = first if first.is_dir() else root
+    version_one = root / "memory"
+    place = version_one if version_one.is_dir() else root
     if os.access(place, os.W_OK):
         return Finding("memory limits", "ok", "control groups bound each sandbox as a whole")
     return Finding(

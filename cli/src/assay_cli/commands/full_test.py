@@ -12,7 +12,7 @@ from assay_cli.connection import connection
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.gateway_client import POLL_S, GatewayClient, parsed, with_client
 from assay_cli.options import Json, Page, Size, Token, Url
-from assay_cli.printing import console, moment, number, say, say_document, show_facts, show_table
+from assay_cli.printing import console, moment, number, say, say_document, show_fields, show_table
 from assay_cli.text import one_line
 from assay_contracts.full_tests import FullTestCounts, FullTestPage, FullTestView
 
@@ -168,15 +168,15 @@ def _show(content: bytes, *, as_json: bool) -> Exit:
 
 def _show_view(view: FullTestView) -> None:
     counts = view.counts
-    facts = [
+    fields = [
         ("full test", str(view.full_test_id)),
         ("status", f"{view.status}, {counts.done} of {counts.total} skills tested"),
         ("started", f"{moment(view.started_at)} by {one_line(view.started_by)}"),
         ("runtime version", view.runtime_version),
     ]
     if view.completed_at is not None:
-        facts.append(("ended", moment(view.completed_at)))
-    show_facts(facts)
+        fields.append(("ended", moment(view.completed_at)))
+    show_fields(fields)
     if not view.skills:
         return
     say("")

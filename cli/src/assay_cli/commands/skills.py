@@ -11,7 +11,7 @@ from assay_cli.connection import Connection, connection
 from assay_cli.exit_codes import EXIT_OF, Exit
 from assay_cli.gateway_client import GatewayClient, parsed, with_client
 from assay_cli.options import Json, Page, Size, Skill, Token, Url, Yes
-from assay_cli.printing import moment, number, say, say_document, show_facts, show_table
+from assay_cli.printing import moment, number, say, say_document, show_fields, show_table
 from assay_cli.progress_display import progress_on_stderr
 from assay_cli.text import one_line
 from assay_contracts.base import Model
@@ -89,7 +89,7 @@ def show_skill(skill: Skill, as_json: Json = False, url: Url = None, token: Toke
     if as_json:
         say_document(content)
         return Exit.PASSED
-    show_facts(_facts(parsed(content, SkillDetail)))
+    show_fields(_fields(parsed(content, SkillDetail)))
     if history.validations:
         say("")
         show_table(
@@ -99,8 +99,8 @@ def show_skill(skill: Skill, as_json: Json = False, url: Url = None, token: Toke
     return Exit.PASSED
 
 
-def _facts(skill: SkillDetail) -> list[tuple[str, str]]:
-    facts = [
+def _fields(skill: SkillDetail) -> list[tuple[str, str]]:
+    fields = [
         ("name", one_line(skill.name)),
         ("id", str(skill.skill_id)),
         ("status", skill.status),
@@ -110,11 +110,11 @@ def _facts(skill: SkillDetail) -> list[tuple[str, str]]:
         ("description", one_line(skill.description, LONGEST_DESCRIPTION)),
     ]
     if skill.reason:
-        facts.append(("verdict", f"{skill.verdict}: {one_line(skill.reason)}"))
-    facts += [
+        fields.append(("verdict", f"{skill.verdict}: {one_line(skill.reason)}"))
+    fields += [
         (f"format {finding.severity}", one_line(finding.message)) for finding in skill.findings
     ]
-    return facts
+    return fields
 
 
 def _row(validation: ValidationSummary) -> tuple[str, ...]:
@@ -185,10 +185,10 @@ def delete(
     """Remove a skill with its revisions and reports; the audit log keeps what was done."""
     to = connection(url, token)
 
-    async def look(client: GatewayClient) -> SkillDetail:
+    async def find(client: GatewayClient) -> SkillDetail:
         return await client.read(f"/skills/{await client.skill_id(skill)}", SkillDetail)
 
-    found = with_client(to, look)
+    found = with_client(to, find)
     make_sure(
         f"Delete {one_line(found.name)} ({found.status}) with all its revisions and reports?",
         sure=yes,

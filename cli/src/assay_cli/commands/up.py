@@ -53,7 +53,7 @@ def up(
 async def _serve(*, port: int, data: Path, token: str | None) -> None:
     began = time.monotonic()
     say(f"Starting Assay in {data} …")
-    async with Stack(data, port=port, admin_token=token, on_event=_tell) as stack:
+    async with Stack(data, port=port, admin_token=token, on_event=_report) as stack:
         stack.data.announce(Running(stack.url, stack.admin_token))
         say(_greeting(stack, time.monotonic() - began, token_was_given=bool(token)))
         try:
@@ -62,10 +62,9 @@ async def _serve(*, port: int, data: Path, token: str | None) -> None:
             say("Stopping …")
 
 
-def _tell(event: ProcessEvent) -> None:
-    if event.kind != "ready":
-        happened = "died" if event.kind == "died" else "is back"
-        say(f"{time.strftime('%H:%M:%S')} {event.process} {happened}: {event.detail}")
+def _report(event: ProcessEvent) -> None:
+    if line := event.interruption():
+        say(f"{time.strftime('%H:%M:%S')} {line}")
 
 
 def _greeting(stack: Stack, seconds: float, *, token_was_given: bool) -> str:

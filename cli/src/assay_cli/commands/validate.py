@@ -142,15 +142,14 @@ def _on_private_stack(wanted: Wanted, archive: Archive, progress: Progress) -> E
 
 
 async def _with_stack(folder: Path, wanted: Wanted, archive: Archive, progress: Progress) -> Exit:
-    def on_event(event: ProcessEvent) -> None:
-        if event.kind != "ready":
-            happened = "died" if event.kind == "died" else "is back"
-            progress.notice(f"{event.process} {happened}: {event.detail}")
+    def report(event: ProcessEvent) -> None:
+        if line := event.interruption():
+            progress.notice(line)
 
     began = time.monotonic()
     progress.notice("Starting a private stack …")
     try:
-        async with Stack(folder, on_event=on_event) as stack:
+        async with Stack(folder, on_event=report) as stack:
             progress.notice(f"Ready after {time.monotonic() - began:.1f} s.")
             here = Connection(stack.url, stack.admin_token, on_this_machine=True)
             return await _through(GatewayClient(here), wanted, archive, progress)

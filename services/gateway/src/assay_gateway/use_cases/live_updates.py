@@ -48,7 +48,7 @@ class FollowUpdates:
     ask: Ask
     progress: Progress
     poll_s: float = 2.0
-    """Live progress may get lost; nobody waits longer than this for what it would have told."""
+    """Live progress may get lost; nobody waits longer than this for what it was about."""
     gather_s: float = 0.1
     """Progress heard within this time is answered with one question to the records."""
 
