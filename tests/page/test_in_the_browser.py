@@ -14,7 +14,7 @@ from axe_playwright_python.async_playwright import (  # type: ignore[import-unty
 from playwright.async_api import FilePayload, Locator, Page, Route, expect
 
 from assay_scorer.domain import progress, review, scoring
-from assay_testkit.servers import slow_skill
+from assay_testkit.slow_skill import slow_skill
 
 if TYPE_CHECKING:
     from tests.page.conftest import Admin, Door, Language, Theme, Visitor
