@@ -15,11 +15,12 @@ from assay_contracts.reports import Report
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.skills import ValidationStage
 from assay_contracts.validations import ProgressStep, Verdict
+from assay_testkit.gateway.scripted import ScriptedGateway, scripted_gateway
 from assay_testkit.reports import mixed_report
-from assay_testkit.scripted_gateway import ScriptedGateway, scripted_gateway
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SKILL_ID = UUID(int=1)
+TOKEN = "secret-token"
 
 StatusMaker = Callable[..., SkillStatusView]
 ReportMaker = Callable[..., Report]
@@ -74,6 +75,18 @@ def skill(tmp_path: Path) -> Path:
 def gateway() -> Iterator[ScriptedGateway]:
     with scripted_gateway() as gateway:
         yield gateway
+
+
+@pytest.fixture
+def ask(
+    assay: Callable[..., CompletedProcess[str]], gateway: ScriptedGateway
+) -> Callable[..., CompletedProcess[str]]:
+    """The command, told by its environment where to ask."""
+
+    def run(*words: str | Path) -> CompletedProcess[str]:
+        return assay(*words, ASSAY_URL=gateway.url, ASSAY_ADMIN_TOKEN=TOKEN)
+
+    return run
 
 
 @pytest.fixture

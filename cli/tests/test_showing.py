@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from assay_cli.progress import LiveProgress
-from assay_cli.timeline import Timeline
+from assay_cli.progress_display import LiveProgress
+from assay_cli.step_times import StepTimes
 from assay_contracts.rpc import SkillStatusView
 
 StatusMaker = Callable[..., SkillStatusView]
@@ -22,24 +22,22 @@ class Clock:
 
 def test_each_step_is_timed_and_those_left_out_are_marked(make_status: StatusMaker) -> None:
     clock = Clock()
-    timeline = Timeline(clock)
-    timeline.see(make_status("queued", "queued"))
-    timeline.see(make_status("planning"))
+    steps = StepTimes(clock)
+    steps.see(make_status("queued", "queued"))
+    steps.see(make_status("planning"))
     clock.seconds += 2
-    timeline.see(make_status("online_run", detail="task 1 of 3"))
+    steps.see(make_status("online_run", detail="task 1 of 3"))
     clock.seconds += 3
-    timeline.see(make_status("online_run", detail="task 2 of 3"))
-    assert [(line.title, line.state, line.seconds, line.detail) for line in timeline.lines()][
-        :3
-    ] == [
+    steps.see(make_status("online_run", detail="task 2 of 3"))
+    assert [(line.title, line.state, line.seconds, line.detail) for line in steps.lines()][:3] == [
         ("writing tasks", "done", 2, ""),
         ("online run", "under way", 3, "task 2 of 3"),
         ("grading the online run", "to come", None, ""),
     ]
-    timeline.see(make_status("reporting"))
+    steps.see(make_status("reporting"))
     clock.seconds += 1
-    timeline.see(make_status("done", "failed"))
-    assert [(line.state, line.seconds) for line in timeline.lines()] == [
+    steps.see(make_status("done", "failed"))
+    assert [(line.state, line.seconds) for line in steps.lines()] == [
         ("done", 2),
         ("done", 3),
         ("left out", None),
@@ -49,18 +47,18 @@ def test_each_step_is_timed_and_those_left_out_are_marked(make_status: StatusMak
         ("left out", None),
         ("done", 1),
     ]
-    assert timeline.elapsed_s() == 6
+    assert steps.elapsed_s() == 6
 
 
 def test_a_status_that_comes_late_does_not_turn_back_the_clock(make_status: StatusMaker) -> None:
     clock = Clock()
-    timeline = Timeline(clock)
-    timeline.see(make_status("planning"))
+    steps = StepTimes(clock)
+    steps.see(make_status("planning"))
     clock.seconds += 2
-    timeline.see(make_status("online_run"))
-    timeline.see(make_status("planning"))
-    assert timeline.current == "online_run"
-    assert timeline.seconds_of("planning") == 2
+    steps.see(make_status("online_run"))
+    steps.see(make_status("planning"))
+    assert steps.current == "online_run"
+    assert steps.seconds_of("planning") == 2
 
 
 def test_the_live_table_shows_steps_and_takes_markup_as_text(make_status: StatusMaker) -> None:

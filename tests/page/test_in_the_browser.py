@@ -16,7 +16,7 @@ from playwright.async_api import FilePayload, Locator, Page, Route, expect
 from assay_contracts.grades import DONE_GRADE, PARTLY_DONE_GRADE
 from assay_contracts.scores import DIMENSIONS, OVERALL_PASS_MARK
 from assay_scorer.domain import progress, review
-from assay_testkit.servers import slow_skill
+from assay_testkit.slow_skill import slow_skill
 
 if TYPE_CHECKING:
     from tests.page.conftest import Admin, Door, Language, Theme, Visitor

@@ -17,7 +17,7 @@ from assay_contracts.skills import Severity, SkillStatus, ValidationStage
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_ingest.domain.rules import RULES
 
-PAGE: Final = Path(__file__).parents[2] / "services/gateway/src/assay_gateway/page"
+PAGE: Final = Path(__file__).parents[2] / "services/gateway/src/assay_gateway/adapters/page"
 SCRIPTS: Final = {path: path.read_text() for path in sorted(PAGE.rglob("*.js"))}
 WORDS: Final[dict[str, dict[str, str]]] = json.loads((PAGE / "words.json").read_text())
 

