@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from assay_contracts.runs import Ecosystem, Package
 
 _NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.+-]*(?:/[\w.-]+)?")
-_SEPARATORS: Final = re.compile(r"[-_.]+")
 
 Key = tuple[Ecosystem, str]
 
@@ -70,5 +71,4 @@ def _with_requirements_of(
 
 
 def _normalised(ecosystem: Ecosystem, name: str) -> str:
-    # Python's own rule: case and the kind of separator do not matter.
-    return _SEPARATORS.sub("-", name).lower() if ecosystem == "pip" else name
+    return canonicalize_name(name) if ecosystem == "pip" else name
