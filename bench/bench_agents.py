@@ -17,7 +17,6 @@ import httpx
 import nats
 from nats.aio.msg import Msg
 
-from assay_agentkit.rehearsal import Policy
 from assay_cli.embedded.stack import Stack
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import Trace
@@ -25,6 +24,7 @@ from assay_contracts.validations import ValidationCompleted
 from assay_judge.rehearsal.grader import grade_policy
 from assay_judge.rehearsal.planner import plan_policy
 from assay_judge.rehearsal.reporter import report_policy
+from assay_rehearsal.conversation import Policy
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_servicekit.objects import ObjectStore
 from assay_testkit.models import Answer, answered_by, running_model_server, tools_offered

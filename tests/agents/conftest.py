@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 from pydantic import SecretStr
 
-from assay_agentkit.models import ModelSettings, model_label, open_model
+from assay_agentkit.models import ModelSettings
 from assay_contracts.base import Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
@@ -31,6 +31,7 @@ from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
 from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
+from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.rehearsal import executor_policy

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_judge.rehearsal.grader import grade_policy
 from assay_judge.rehearsal.planner import plan_policy
 from assay_judge.rehearsal.reporter import report_policy
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_testkit.models import (
     Answer,

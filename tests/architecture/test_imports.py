@@ -73,7 +73,8 @@ def test_rules_of_the_domain_import_no_framework(service: str) -> None:
         used = set(imports(path))
         assert not {top(module) for module in used} & FRAMEWORKS, path
         ours = {module for module in used if top(module).startswith("assay_")}
-        allowed = ("assay_contracts", f"{import_name(service)}.domain", "assay_agentkit")
+        own = f"{import_name(service)}.domain"
+        allowed = ("assay_contracts", "assay_skillkit", "assay_agentkit", own)
         assert all(module.startswith(allowed) for module in ours), f"{path}: {ours}"
 
 
@@ -103,7 +104,8 @@ def test_every_service_is_cut_the_same_way(service: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "package", [*SERVICES, "contracts", "servicekit", "agentkit", "testkit", "cli"]
+    "package",
+    [*SERVICES, "contracts", "servicekit", "skillkit", "agentkit", "rehearsal", "testkit", "cli"],
 )
 def test_a_package_declares_what_it_imports(package: str) -> None:
     folder = source(package)

@@ -2,10 +2,10 @@ import pytest
 from pydantic import SecretStr
 
 from assay_agentkit.models import ModelMisconfigured
-from assay_agentkit.rehearsal import RehearsalModel
 from assay_judge.adapters.agents import GRADER_PROMPT, PLANNER_PROMPT, REPORTER_PROMPT, prompt
 from assay_judge.app import create_app, open_agents
 from assay_judge.settings import Settings
+from assay_rehearsal.model import RehearsalModel
 
 URL = SecretStr("nats://judge:x@127.0.0.1:4222")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from assay_agentkit.rehearsal import Reply, ToolUse
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.domain.blindness import Secret, leaks
 from assay_judge.service import PlanTasks
+from assay_rehearsal.conversation import Reply, ToolUse
 from assay_testkit.judge import judge_agents, planning_of
 
 PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")

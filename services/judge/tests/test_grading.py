@@ -2,7 +2,6 @@
 
 import pytest
 
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.grades import RunGraded
 from assay_contracts.runs import Trace
@@ -10,6 +9,7 @@ from assay_contracts.tasks import CheckResult
 from assay_judge.rehearsal.grader import grade_policy
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
 from assay_judge.service import GradeRun
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_testkit.judge import checked, command, grading_of, judge_agents, task, trace_of
 
 PLEA = (

@@ -1,11 +1,11 @@
 import pytest
 
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_contracts.grades import Evidence, Grade
 from assay_contracts.reports import ReportWritten
 from assay_contracts.validations import Verdict
 from assay_judge.rehearsal.reporter import report_policy
 from assay_judge.service import WriteReport
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_testkit.judge import judge_agents, report_of, reporting_of
 
 

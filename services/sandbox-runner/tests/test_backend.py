@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.model import RehearsalModel
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors

@@ -11,7 +11,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.rehearsal import executor_policy, listed_skills
 
 TOOLS = ("execute", "read_file", "glob")

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.runs import ModelUse, RunFinished, RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import SkillNotDisclosed
 from assay_sandbox_runner.adapters.fake import FakeProvider

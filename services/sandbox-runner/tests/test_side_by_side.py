@@ -10,10 +10,11 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import UsageMetadata
 
-from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.runs import RunFinished
 from assay_contracts.tasks import FileCheck
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.model import RehearsalModel
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.installing import Installations

@@ -1,11 +1,10 @@
-"""From a `provider:model` setting to a chat model; with none set, the rehearsal model."""
+"""From a `provider:model` setting to a chat model."""
 
 from typing import Any, Final
 
+from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
-
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 
 EXTRAS: Final = {
     "anthropic": "anthropic",
@@ -38,21 +37,13 @@ class ModelMisconfigured(ValueError):
     """The model setting names nothing that can be opened here."""
 
 
-def open_model(
-    spec: str | None, *, policy: Policy, settings: ModelSettings | None = None
-) -> BaseChatModel:
-    """The model that `spec` names, or the rehearsal model driven by `policy` if it names none.
-
-    Imports a provider's package only when `spec` asks for it.
+def open_provider_model(spec: str, *, settings: ModelSettings | None = None) -> BaseChatModel:
+    """The model that `spec` names; imports its provider's package only now.
 
     Raises:
         ModelMisconfigured: the provider is unknown, not installed, or lacks its key.
     """
-    if not spec:
-        return RehearsalModel(policy=policy)
     options = _options(spec, settings or ModelSettings())
-    from langchain.chat_models import init_chat_model  # noqa: PLC0415  # slow, and not always needed
-
     try:
         model: BaseChatModel = init_chat_model(spec, **options)
     except ImportError as error:
@@ -91,8 +82,3 @@ def _how_to_get(spec: str) -> str:
     if extra is None:
         return "Install that provider's LangChain package, or name another provider."
     return f"Install it with `pip install 'assay-agentkit[{extra}]'`, or name another provider."
-
-
-def model_label(spec: str | None) -> str:
-    """How reports name the model: the setting as given, or the rehearsal's own name."""
-    return spec or REHEARSAL_MODEL

@@ -10,7 +10,6 @@ from typing import Final
 from uuid import UUID
 
 from assay_agentkit.agents import Bounds
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome, Trace, TraceStep
@@ -22,6 +21,8 @@ from assay_judge.ports import StoreFailed
 from assay_judge.rehearsal.grader import grade_policy
 from assay_judge.rehearsal.planner import plan_policy
 from assay_judge.rehearsal.reporter import report_policy
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 
 VALIDATION: Final = UUID(int=1)
 SKILL: Final = UUID(int=2)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 
-from assay_agentkit.rehearsal import Policy, Reply, Turn
+from assay_rehearsal.conversation import Policy, Reply, Turn
 
 _EXIT_CODE: Final = re.compile(r"\[Command (?:succeeded|failed) with exit code (-?\d+)\]")
 _INPUT_TOKENS: Final = 100

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 from assay_contracts.runs import MountedSkill, RunKind, RunRequested, Trace
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import Check, Task, TaskFile
 from assay_contracts.topology import BucketName
 from assay_contracts.validations import ValidationProgressed
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors

@@ -1,6 +1,4 @@
 from assay_agentkit.agents import Bounds
-from assay_agentkit.models import model_label, open_model
-from assay_agentkit.rehearsal import Policy
 from assay_judge.adapters.agents import DeepAgents, NamedModel
 from assay_judge.adapters.objects import StoredBundles, StoredTraces
 from assay_judge.handlers import register
@@ -9,6 +7,8 @@ from assay_judge.rehearsal.planner import plan_policy
 from assay_judge.rehearsal.reporter import report_policy
 from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.model import model_label, open_model
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import structlog
 
-from assay_agentkit.models import model_label, open_model
+from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES

@@ -7,9 +7,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay_agentkit.matching import Overlap, content_words, overlap
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task, TaskFile
 from assay_judge.domain.blindness import Secret, leaks
+from assay_skillkit.words import Overlap, content_words, overlap
 
 LARGEST_PLAN: Final = 256 * 1024
 """Bytes of all input files together."""

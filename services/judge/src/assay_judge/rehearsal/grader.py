@@ -16,10 +16,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn
 from assay_judge.domain.grading import SHORTEST_QUOTE, GradeDraft
 from assay_judge.domain.material import unfenced
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 
 _LONGEST_QUOTE: Final = 300
 _MOST_QUOTES: Final = 4

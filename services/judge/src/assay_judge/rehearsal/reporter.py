@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from assay_agentkit.rehearsal import REHEARSAL_PROVIDER, Reply, ToolUse, Turn
 from assay_judge.domain.material import unfenced
 from assay_judge.domain.prose import ProseDraft
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.model import REHEARSAL_PROVIDER
 
 _GOOD_GRADE = 4
 _MOST = 6

@@ -13,10 +13,10 @@ from typing import Final
 
 from langchain_core.messages import ToolMessage
 
-from assay_agentkit.matching import best_match
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn, exit_code, succeeded
-from assay_agentkit.rehearse_commands import commands_for_task
 from assay_agentkit.skillmd import parse_skill
+from assay_rehearsal.conversation import Reply, ToolUse, Turn, exit_code, succeeded
+from assay_rehearsal.matching import best_match
+from assay_rehearsal.task_commands import commands_for_task
 from assay_sandbox_runner.domain.text import clip
 
 _LISTED: Final = re.compile(

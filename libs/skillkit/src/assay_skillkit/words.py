@@ -1,12 +1,11 @@
-"""Comparing texts by their words: does a description fit a task, does a task parrot a description.
+"""Comparing texts by their words: what a text is about, and how much it copies from another.
 
 Pure. Works on stems of content words; runs of Chinese, Japanese or Korean count by pairs of signs.
 """
 
-import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +18,6 @@ _SUFFIXES: Final = (
 )  # fmt: skip
 _SHORTEST_STEM: Final = 4
 _SHORTEST_WORD: Final = 3
-_SHARED_WORDS_NEEDED: Final = 2
-_LONG_DESCRIPTION: Final = 12
-"""Words beyond which a description pays for its breadth."""
 
 STOP_WORDS: Final = frozenset(
     # A list of literals would take a page and read no better.
@@ -82,35 +78,6 @@ def content_words(text: str) -> frozenset[str]:
         and (len(word) >= _SHORTEST_WORD or _CJK.fullmatch(word))
         and not word.isdigit()
     )
-
-
-def best_match(task: str, descriptions: Mapping[str, str]) -> str | None:
-    """The key of the description that fits the task best, or None when none fits.
-
-    Rare words weigh more than common ones, and a description that lists everything under the sun
-    weighs less for each word. Ties go to the first key in order, so the result is deterministic.
-    """
-    wanted = content_words(task)
-    offered = {key: content_words(text) for key, text in descriptions.items()}
-    scored = [
-        (_fit(wanted, words, tuple(offered.values())), key)
-        for key, words in sorted(offered.items())
-        if len(wanted & words) >= _SHARED_WORDS_NEEDED
-    ]
-    if not scored:
-        return None
-    best = max(score for score, _ in scored)
-    return next(key for score, key in scored if score == best)
-
-
-def _fit(
-    wanted: frozenset[str], words: frozenset[str], everything: Sequence[frozenset[str]]
-) -> float:
-    weight = sum(
-        math.log(1 + len(everything) / sum(word in other for other in everything))
-        for word in sorted(wanted & words)
-    )
-    return weight / math.sqrt(max(len(words), _LONG_DESCRIPTION))
 
 
 def overlap(text: str, source: str) -> Overlap:
