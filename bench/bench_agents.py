@@ -25,7 +25,7 @@ from assay_judge.rehearsal.grader import grade_policy
 from assay_judge.rehearsal.planner import plan_policy
 from assay_judge.rehearsal.reporter import report_policy
 from assay_rehearsal.conversation import Policy
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_rehearsal.executor import executor_policy
 from assay_servicekit.objects import ObjectStore
 from assay_testkit.models import Answer, answered_by, running_model_server, tools_offered
 from bench.bench_pipeline import renamed

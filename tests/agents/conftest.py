@@ -31,10 +31,10 @@ from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
 from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
+from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.service import CarryOutRun, CleanUp
 from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.markdown import render_markdown

@@ -12,7 +12,7 @@ from assay_judge.rehearsal.grader import grade_policy
 from assay_judge.rehearsal.planner import plan_policy
 from assay_judge.rehearsal.reporter import report_policy
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_rehearsal.executor import executor_policy
 from assay_testkit.models import (
     Answer,
     ModelServer,

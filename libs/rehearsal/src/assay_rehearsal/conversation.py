@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from langchain_core.messages import (
     AIMessage,
@@ -12,6 +13,9 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+
+_HEADER: Final = re.compile(r"^@@ [^\n]* @@\n", re.MULTILINE)
+"""Stands above what `read_file` shows of a file; there may be notices above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +102,15 @@ def exit_code(result: ToolMessage) -> int | None:
 
 
 def file_text(result: ToolMessage) -> str:
-    """What a `read_file` result shows, without the line that tells which lines it shows."""
-    return re.sub(r"\A@@ lines [^\n]*@@\n?", "", str(result.text))
+    """What a `read_file` result shows, without the header and the notices above it."""
+    return _HEADER.split(str(result.text), maxsplit=1)[-1]
 
 
 def listed_paths(result: ToolMessage) -> tuple[str, ...]:
     """The paths in an `ls` or `glob` result; none if it is not a listing."""
     try:
-        paths = ast.literal_eval(str(result.text))
+        # The tools show a Python list, with a note below where there were too many.
+        paths = ast.literal_eval(str(result.text).partition("\n\n")[0])
     except (ValueError, SyntaxError):
         return ()
     return tuple(str(path) for path in paths) if isinstance(paths, list) else ()

@@ -15,12 +15,12 @@ from assay_contracts.tasks import Check, Task, TaskFile
 from assay_contracts.topology import BucketName
 from assay_contracts.validations import ValidationProgressed
 from assay_rehearsal.conversation import Policy
+from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.patterns import find_pattern
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.ports import Limits, SandboxProvider
 from assay_sandbox_runner.run_ports import StoreFailed

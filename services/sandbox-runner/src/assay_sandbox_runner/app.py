@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import structlog
 
+from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
@@ -12,7 +13,6 @@ from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.checks import CheckTask
 from assay_sandbox_runner.handlers import register
