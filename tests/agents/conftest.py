@@ -29,8 +29,10 @@ from assay_ingest.domain.bundle import write_bundle
 from assay_ingest.domain.check import Checked, check_archive
 from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
-from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_judge.use_cases.write_report import WriteReport
 from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider

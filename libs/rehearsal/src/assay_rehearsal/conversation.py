@@ -14,6 +14,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from assay_agentkit.fencing import is_fenced, unfenced
+
 _HEADER: Final = re.compile(r"^@@ [^\n]* @@\n", re.MULTILINE)
 """Stands above what `read_file` shows of a file; there may be notices above it."""
 
@@ -54,6 +56,15 @@ class Turn:
             if isinstance(message, HumanMessage):
                 return str(message.text)
         return ""
+
+    def fenced_data(self) -> dict[str, object]:
+        """The data of the first message that holds any.
+
+        Raises:
+            ValueError: none does.
+        """
+        texts = (str(message.text) for message in self.messages)
+        return unfenced(next(filter(is_fenced, texts), ""))
 
     @property
     def since_request(self) -> tuple[BaseMessage, ...]:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Final
 
+from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
-from assay_agentkit.side_by_side import both, together
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.runs import (
     RunFinished,
@@ -152,7 +152,7 @@ class CarryOutRun:
             if candidate:
                 await sandbox.snapshot(candidate)
             proof = sandbox.proof()
-        await together(self.traces.keep(each.outcome.trace_key, each.trace) for each in worked)
+        await run_all(self.traces.keep(each.outcome.trace_key, each.trace) for each in worked)
         model = crew.use()
         return RunFinished(
             validation_id=request.validation_id,
@@ -211,7 +211,7 @@ class CarryOutRun:
         await self._say(request, f"{total} tasks, {how}" if total > 1 else "1 task", done=0)
         if apart:
             return [await work_on(task) for task in request.tasks]
-        return await together(work_on(task) for task in request.tasks)
+        return await run_all(work_on(task) for task in request.tasks)
 
     async def _work_on(
         self,
@@ -230,7 +230,7 @@ class CarryOutRun:
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
         await _prepare(sandbox, folder, task)
         given = await _files_in(sandbox, folder)
-        attempt, before = await both(
+        attempt, before = await run_both(
             crew(
                 task,
                 sandbox=sandbox,

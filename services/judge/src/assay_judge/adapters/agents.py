@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import BaseModel
 
 from assay_agentkit.agents import Agent, Bounds, ask_agent, build_agent
+from assay_agentkit.fencing import fenced
 from assay_agentkit.meter import ModelMeter
 from assay_contracts.reports import Report
 from assay_contracts.runs import ModelUse, Role, RunKind, Trace
@@ -20,7 +21,7 @@ from assay_contracts.tasks import CheckResult, Task
 from assay_judge.adapters.files import ReadOnlyFiles
 from assay_judge.domain.bundle import SkillFiles
 from assay_judge.domain.grading import GradeDraft
-from assay_judge.domain.material import fenced, grading_material
+from assay_judge.domain.material import grading_material
 from assay_judge.domain.plan import TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 

@@ -10,6 +10,8 @@ from assay_contracts.reports import Prose, Report
 from assay_judge.domain.material import shortened
 
 LONGEST_TEXT: Final = 600
+DONE_FROM_GRADE: Final = 4
+"""A task with this grade or a better one counts as done."""
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])")
 _SCALE: Final = re.compile(r"(?:\bout of|\bof|/)\s*(?:100|5)\b")
 _NUMBER_WORDS: Final = {
@@ -92,7 +94,7 @@ def _counts(report: Report) -> Iterator[float]:
     for run in report.runs:
         yield from (float(len(run.outcomes)), float(len(run.network_calls)))
         yield float(len(run.packages_added))
-        yield float(sum(grade.grade >= 4 for grade in run.grades))  # noqa: PLR2004
+        yield float(sum(grade.grade >= DONE_FROM_GRADE for grade in run.grades))
         yield float(sum(bool(outcome.skills_used) for outcome in run.outcomes))
         checks = [check for outcome in run.outcomes for check in outcome.checks]
         passed = sum(check.passed for check in checks)
