@@ -7,7 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from assay_agentkit.agents import Agent, Bounds, ask_agent, build_agent, run_agent
+from assay_agentkit.agents import Agent, ask_agent, build_agent, run_agent
+from assay_agentkit.bounds import Bounds
 from assay_agentkit.failures import AgentFailed
 from assay_agentkit.meter import ModelMeter
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn

@@ -7,7 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, SecretStr
 
-from assay_agentkit.agents import Agent, Bounds, ask_agent, build_agent, run_agent
+from assay_agentkit.agents import Agent, ask_agent, build_agent, run_agent
+from assay_agentkit.bounds import Bounds
 from assay_agentkit.models import ModelSettings
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn, file_text, listed_paths
 from assay_rehearsal.model import RehearsalModel, model_label, open_model

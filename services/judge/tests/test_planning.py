@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_agentkit.agents import Bounds
+from assay_agentkit.bounds import Bounds
 from assay_agentkit.skillmd import parse_skill
 from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned

@@ -1,6 +1,7 @@
 """From a `provider:model` setting to a chat model."""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final, TypedDict
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -58,10 +59,19 @@ def open_provider_model(spec: str, *, settings: ModelSettings | None = None) -> 
     return model
 
 
-def _options(spec: str, settings: ModelSettings) -> dict[str, Any]:
+class _Options(TypedDict, total=False):
     """The settings in the provider's own words."""
+
+    base_url: str
+    api_key: str
+    timeout: float
+    max_retries: int
+    client_kwargs: Mapping[str, object]
+
+
+def _options(spec: str, settings: ModelSettings) -> _Options:
     key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
-    options: dict[str, Any] = {}
+    options: _Options = {}
     if settings.model_base_url:
         options["base_url"] = settings.model_base_url
     if _provider(spec) == "ollama":
@@ -69,8 +79,11 @@ def _options(spec: str, settings: ModelSettings) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         options["client_kwargs"] = {"timeout": settings.model_timeout_s, "headers": headers}
         return options
-    options |= {"timeout": settings.model_timeout_s, "max_retries": settings.model_max_retries}
-    return {**options, "api_key": key} if key else options
+    options["timeout"] = settings.model_timeout_s
+    options["max_retries"] = settings.model_max_retries
+    if key:
+        options["api_key"] = key
+    return options
 
 
 def _provider(spec: str) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from assay_agentkit.agents import Bounds
+from assay_agentkit.bounds import Bounds
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome, Trace, TraceStep

@@ -1,4 +1,4 @@
-from assay_agentkit.agents import Bounds
+from assay_agentkit.bounds import Bounds
 from assay_judge.adapters.agents import DeepAgents, NamedModel
 from assay_judge.adapters.objects import StoredBundles, StoredTraces
 from assay_judge.domain.plan import rules_for

@@ -17,7 +17,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from assay_agentkit.agents import AgentRun, Bounds, build_agent, run_agent
+from assay_agentkit.agents import AgentRun, build_agent, run_agent
+from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
 from assay_contracts.runs import Bound, ModelUse, TraceStep
 from assay_contracts.tasks import Task
