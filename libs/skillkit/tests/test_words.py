@@ -19,3 +19,9 @@ def test_overlap_measures_copying() -> None:
     assert own.longest_run <= 1
     assert own.shared_trigrams == 0
     assert overlap("", source).longest_run == 0
+
+
+def test_what_is_no_word_of_english_is_left_as_it_is() -> None:
+    assert stem("utf8") == "utf8"
+    assert stem("a" * 50 + "ing") == "a" * 50 + "ing"
+    assert content_words("2024 it is") == frozenset()

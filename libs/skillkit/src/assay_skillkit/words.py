@@ -7,32 +7,35 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import Final
+
+import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_SUFFIXES: Final = (
-    "ization", "isation", "ations", "ation", "izing", "ising", "izers", "isers", "izes", "ises",
-    "ized", "ised", "izer", "iser", "ize", "ise", "ical", "ings", "ing", "ions", "ion", "ies",
-    "ers", "ors", "ed", "es", "er", "or", "al", "is", "s", "y", "e",
-)  # fmt: skip
-_SHORTEST_STEM: Final = 4
+_BRITISH: Final = re.compile(r"(?<=[iy])s(?=e|ing|ation)")
+"""The sign that British English writes for the `z` of `summarize` and `analyze`."""
+_STEMS_REMEMBERED: Final = 20_000
+_LONGEST_STEMMED: Final = 40
+"""Letters; nothing longer is a word of English."""
+_MOST_WORDS: Final = 10_000
+"""Distinct words of one text that are stemmed: skills bring the texts, and stemming takes time."""
 _SHORTEST_WORD: Final = 3
 
-STOP_WORDS: Final = frozenset(
-    # A list of literals would take a page and read no better.
-    """
-    about after all also and any are asks based been before being below both but can case cases come
-    comes could does doing done each every file files folder for from get gets give given gives good
-    had has have help helps here how input into its just keep keeps kind like made make makes many
-    may might more most must need needed needs new not now off one only onto other our out output
-    over own please put run running runs same save script scripts see set should show shows skill
-    skills some such take takes task tasks than that the their them then there these they thing
-    things this those three through too tool tools two under until use used useful user users uses
-    using various very want wanted wants was way well were what when where whether which while who
-    will with within without work working works would write writes you your
-    """.split()  # noqa: SIM905
-)
+_STOP_WORDS: Final = """
+about after all also and any are asks based been before being below both but can case cases come
+comes could does doing done each every file files folder for from get gets give given gives good
+had has have help helps here how input into its just keep keeps kind like made make makes many
+may might more most must need needed needs new not now off one only onto other our out output
+over own please put run running runs same save script scripts see set should show shows skill
+skills some such take takes task tasks than that the their them then there these they thing
+things this those three through too tool tools two under until use used useful user users uses
+using various very want wanted wants was way well were what when where whether which while who
+will with within without work working works would write writes you your
+"""
+STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,16 @@ class Overlap:
 
 
 def stem(word: str) -> str:
-    """A rough stem: `analyzer`, `analysis` and `analyze` give the same one."""
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
-            word = word[: -len(suffix)]
-            break
-    return word.replace("z", "s")
+    """Snowball's English stem, the same for `analyse`, `analyze`, `analyzer` and `analysis`."""
+    return _stem(word) if len(word) <= _LONGEST_STEMMED else word
+
+
+@lru_cache(maxsize=_STEMS_REMEMBERED)
+def _stem(word: str) -> str:
+    american = _BRITISH.sub("z", word)
+    # A stemmer works on a word that it holds, so that threads cannot share one.
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(american)
+    return stemmed.removesuffix("i").replace("z", "s")
 
 
 def plain_words(text: str) -> tuple[str, ...]:
@@ -70,14 +77,14 @@ def plain_words(text: str) -> tuple[str, ...]:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Stems of the words that say what the text is about."""
-    return frozenset(
-        stem(word)
-        for word in plain_words(text)
-        if word not in STOP_WORDS
-        and (len(word) >= _SHORTEST_WORD or _CJK.fullmatch(word))
-        and not word.isdigit()
-    )
+    """Stems of the words that say what the text is about; of a very long text, of its beginning."""
+    distinct = dict.fromkeys(filter(_says_something, plain_words(text)))
+    return frozenset(map(stem, islice(distinct, _MOST_WORDS)))
+
+
+def _says_something(word: str) -> bool:
+    long_enough = len(word) >= _SHORTEST_WORD or _CJK.fullmatch(word) is not None
+    return long_enough and word not in STOP_WORDS and not word.isdigit()
 
 
 def overlap(text: str, source: str) -> Overlap:
