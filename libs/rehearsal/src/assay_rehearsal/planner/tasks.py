@@ -76,14 +76,7 @@ def _can_be_tried(command: KnownCommand, commands: Sequence[KnownCommand]) -> bo
 
 def _command_tasks(command: KnownCommand, skill: SkillToPlanFor, variant: int) -> Iterator[Task]:
     """Tasks that an agent following the document carries out with this command."""
-    names: dict[str, str] = {}
-    for documented in given_inputs(command, skill.commands):
-        names[documented] = file_name(
-            extension(documented),
-            variant,
-            taken=tuple(names.values()),
-            avoid=skill.name,
-        )
+    names = _names_of_inputs(command, skill, variant)
     files = [
         file
         for documented, name in names.items()
@@ -98,7 +91,7 @@ def _command_tasks(command: KnownCommand, skill: SkillToPlanFor, variant: int) -
         command.documented,
         result=result,
         inputs=files,
-        exact=_shown(names, skill.document) and (variant == 0 or not names),
+        exact=_all_shown(names, skill.document) and (variant == 0 or not names),
         prints=not command.shape.outputs,
     )
     given = " and ".join(f"`{file.path}`" for file in files) or "what is asked"
@@ -119,7 +112,17 @@ def _command_tasks(command: KnownCommand, skill: SkillToPlanFor, variant: int) -
             )
 
 
-def _shown(names: Mapping[str, str], document: SkillDocument) -> bool:
+def _names_of_inputs(command: KnownCommand, skill: SkillToPlanFor, variant: int) -> dict[str, str]:
+    """For each documented input of the command, what the task calls it."""
+    names: dict[str, str] = {}
+    for documented in given_inputs(command, skill.commands):
+        names[documented] = file_name(
+            extension(documented), variant, taken=tuple(names.values()), avoid=skill.name
+        )
+    return names
+
+
+def _all_shown(names: Mapping[str, str], document: SkillDocument) -> bool:
     """Whether the document shows the content of every file that the command is given."""
     samples = {posixpath.basename(sample.path) for sample in document.samples}
     return all(posixpath.basename(documented) in samples for documented in names)
