@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 from pydantic import SecretStr
 
-from assay_agentkit.models import ModelSettings, model_label, open_model
+from assay_agentkit.models import ModelSettings
 from assay_contracts.base import Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
@@ -29,12 +29,15 @@ from assay_ingest.domain.bundle import write_bundle
 from assay_ingest.domain.check import Checked, check_archive
 from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
-from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_judge.use_cases.write_report import WriteReport
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.model import model_label, open_model
 from assay_reporting.markdown import render_markdown
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_scorer.domain.conductor import Admitted, Fact, decide

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 from uuid import UUID
 
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 from assay_contracts.base import Result
 from assay_contracts.runs import MountedSkill, RunFinished, RunKind, RunRequested, Trace
 from assay_contracts.skills import BundleRef
@@ -23,11 +22,13 @@ from assay_contracts.tasks import (
 )
 from assay_contracts.topology import BucketName
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationProgressed
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.patterns import find_pattern
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.ports import SKILLS, Limits, SandboxProvider
 from assay_sandbox_runner.run_ports import StoreFailed

@@ -2,14 +2,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from assay_agentkit.models import model_label, open_model
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.handlers import register

@@ -10,7 +10,8 @@ import pytest
 import pytest_asyncio
 from typing_extensions import override
 
-from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.model import RehearsalModel
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun

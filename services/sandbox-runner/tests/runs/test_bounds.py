@@ -8,7 +8,8 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatResult
 from typing_extensions import override
 
-from assay_agentkit.rehearsal import RehearsalModel, Reply, ToolUse, Turn
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.model import RehearsalModel
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_testkit.runner import COUNTED, NOTES, SCRIPT, Runner, a_run, a_task, finished
 
@@ -80,7 +81,7 @@ class Chatty(RehearsalModel):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
+        **kwargs: Any,
     ) -> ChatResult:
         result = super()._generate(messages, stop, run_manager, **kwargs)
         message = result.generations[0].message

@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from assay_agentkit.rehearsal import Reply, Turn
 from assay_contracts.runs import ModelUse, NetworkMode, RunFinished, RunKind
+from assay_rehearsal.conversation import Reply, Turn
 from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.adapters.step_recorder import SkillNotDisclosed
 from assay_sandbox_runner.domain.work_done import WorkDone

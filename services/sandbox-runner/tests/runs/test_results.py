@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from assay_agentkit.rehearsal import Reply, Turn
 from assay_contracts.runs import RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
+from assay_rehearsal.conversation import Reply, Turn
 from assay_testkit.runner import (
     COUNTED,
     PROMPT,

@@ -3,8 +3,8 @@
 import time
 from itertools import pairwise
 
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn
 from assay_contracts.tasks import FileCheck
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_testkit.runner import SCRIPT, Runner, a_run, a_task, finished
 
 THREE = tuple(a_task(f"t{n}", FileCheck(path="report.txt")) for n in (1, 2, 3))

@@ -8,7 +8,8 @@ from typing import Final
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel
 
-from assay_agentkit.agents import AgentRun, Bounds, build_agent, run_agent
+from assay_agentkit.agents import AgentRun, build_agent, run_agent
+from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
 from assay_contracts.runs import Bound, ModelUse, TraceStep
 from assay_contracts.tasks import Task

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
+from assay_agentkit.concurrency import run_all
 from assay_agentkit.failures import AgentFailed
-from assay_agentkit.side_by_side import together
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.runs import (
     NetworkCall,
@@ -102,7 +102,7 @@ class CarryOutRun:
             if candidate:
                 await run.sandbox.snapshot(candidate)
             proof = run.sandbox.proof()
-        await together(self.traces.keep(task.outcome.trace_key, task.trace) for task in tasks)
+        await run_all(self.traces.keep(task.outcome.trace_key, task.trace) for task in tasks)
         model = agents.model_use()
         return RunFinished(
             validation_id=request.validation_id,
@@ -170,7 +170,7 @@ class CarryOutRun:
         await self._tell_progress(run, plan, 0)
         if take_turns:
             return [await work_on(task) for task in tasks]
-        return await together(work_on(task) for task in tasks)
+        return await run_all(work_on(task) for task in tasks)
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())

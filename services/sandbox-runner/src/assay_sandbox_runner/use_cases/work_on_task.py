@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from assay_agentkit.concurrency import run_both
 from assay_agentkit.failures import AgentFailed
-from assay_agentkit.side_by_side import both
 from assay_contracts.runs import RunRequested, TaskOutcome, Trace
 from assay_contracts.tasks import CheckResult, Task
 from assay_sandbox_runner.domain.check_results import prove_nothing, with_results_before
@@ -72,7 +72,7 @@ class WorkOnTask:
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
         await _make_folder(run.sandbox, folder, task)
         given = await _files_in(run.sandbox, folder)
-        work, checked_before = await both(
+        work, checked_before = await run_both(
             run.agents.work_on(
                 task,
                 sandbox=run.sandbox,

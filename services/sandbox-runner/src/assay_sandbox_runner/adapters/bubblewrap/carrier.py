@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assay_agentkit.side_by_side import together
+from assay_agentkit.concurrency import run_all
 from assay_sandbox_runner.adapters.bubblewrap.notices import (
     CONNECT,
     Host,
@@ -308,7 +308,7 @@ async def _between(one: socket.socket, other: socket.socket) -> None:
     """Carry what comes from either to the other, until both have said all or one has broken."""
     # Both ways have ended before a socket is closed: the event loop must not go on watching it.
     with one, other, suppress(OSError):
-        await together([_one_way(one, other), _one_way(other, one)])
+        await run_all([_one_way(one, other), _one_way(other, one)])
 
 
 async def _one_way(source: socket.socket, target: socket.socket) -> None:

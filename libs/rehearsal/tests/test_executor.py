@@ -11,8 +11,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn
-from assay_sandbox_runner.adapters.rehearsal import executor_policy, listed_skills
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.executor import executor_policy, listed_skills
 
 TOOLS = ("execute", "read_file", "glob")
 
@@ -113,3 +113,26 @@ def test_manual_without_commands_is_owned_up_to() -> None:
     assert reply == Reply(
         "Read the instructions; they document nothing that could be run for this task."
     )
+
+
+def test_long_output_is_reported_by_its_ends() -> None:
+    manual = "---\nname: pdf-tools\ndescription: d\n---\n```bash\npython3 scripts/merge.py\n```\n"
+    run = AIMessage("", tool_calls=[ToolCall(name="execute", args={"command": "x"}, id="2")])
+    printed = f"{'a' * 2000}{'b' * 2000}\n[Command succeeded with exit code 0]"
+
+    reply = executor_policy(
+        turn(
+            "Merge the PDF documents.",
+            READ_PDF_MANUAL,
+            ToolMessage(manual, tool_call_id="1", name="read_file"),
+            run,
+            ToolMessage(printed, tool_call_id="2", name="execute", artifact={"exit_code": 0}),
+        )
+    )
+
+    assert reply.text.startswith(
+        "Done with `python3 /workspace/skills/pdf-tools/scripts/merge.py`."
+    )
+    assert "It printed:\n" + "a" * 726 + "\n" in reply.text
+    assert "2548 characters left out" in reply.text
+    assert reply.text.endswith("\n" + "b" * 726)

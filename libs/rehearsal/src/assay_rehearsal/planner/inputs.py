@@ -20,7 +20,7 @@ _NAMES_BY_KIND: Final = {
     **dict.fromkeys(("py", "js", "ts", "sh"), _CODE),
 }
 _PLACES: Final = ("north", "south", "east", "west")
-_THINGS: Final = ("lamp", "chair", "kettle", "mirror", "basket")
+_GOODS: Final = ("lamp", "chair", "kettle", "mirror", "basket")
 _COLUMN_FLAG: Final = re.compile(
     r"--?[\w-]*(?:col|column|columns|field|fields|key|group|by|sort|value|metric|date|index|x|y)"
     r"[ =]+[\"']?([A-Za-z_][\w,]*)"
@@ -104,7 +104,7 @@ def _rows(variant: int, extra: Sequence[str]) -> list[dict[str, str | int | floa
         record: dict[str, str | int | float] = {
             "date": f"2025-0{1 + row % 6}-{10 + _number(variant, row) % 18}",
             "region": _PLACES[(row + variant) % len(_PLACES)],
-            "item": _THINGS[(row * 2 + variant) % len(_THINGS)],
+            "item": _GOODS[(row * 2 + variant) % len(_GOODS)],
             "quantity": _number(variant, row),
             "price": round(4.25 + _number(variant + 1, row) * 0.75, 2),
         }
@@ -118,7 +118,7 @@ def _value_for(column: str, variant: int, row: int) -> str | int:
     if "date" in column.lower() or "time" in column.lower():
         return f"2025-0{1 + row % 6}-1{row % 9}"
     if re.search(r"name|category|group|type|status|label|city|country", column, re.IGNORECASE):
-        return _THINGS[(row + variant) % len(_THINGS)]
+        return _GOODS[(row + variant) % len(_GOODS)]
     return _number(variant, row) * 10
 
 
@@ -140,7 +140,7 @@ def _jsonl(variant: int, extra: Sequence[str]) -> str:
 
 
 def _sentence(variant: int, row: int) -> str:
-    place, thing = _PLACES[(row + variant) % 4], _THINGS[(row * 2 + variant) % 5]
+    place, thing = _PLACES[(row + variant) % 4], _GOODS[(row * 2 + variant) % 5]
     return (
         f"On the {row + 3}th we sold {_number(variant, row)} of the {thing} in the {place}, "
         f"and people asked for more."
@@ -173,30 +173,30 @@ def _xml(variant: int, extra: Sequence[str]) -> str:
 
 
 def _yaml(variant: int, _: Sequence[str]) -> str:
-    return f"name: {_THINGS[variant % 5]}\nlimit: {_number(variant, 1)}\nplaces:\n" + "".join(
+    return f"name: {_GOODS[variant % 5]}\nlimit: {_number(variant, 1)}\nplaces:\n" + "".join(
         f"  - {place}\n" for place in _PLACES[: 2 + variant % 3]
     )
 
 
 def _toml(variant: int, _: Sequence[str]) -> str:
-    return f'[main]\nname = "{_THINGS[variant % 5]}"\nlimit = {_number(variant, 1)}\n'
+    return f'[main]\nname = "{_GOODS[variant % 5]}"\nlimit = {_number(variant, 1)}\n'
 
 
 def _ini(variant: int, _: Sequence[str]) -> str:
-    return f"[main]\nname = {_THINGS[variant % 5]}\nlimit = {_number(variant, 1)}\n"
+    return f"[main]\nname = {_GOODS[variant % 5]}\nlimit = {_number(variant, 1)}\n"
 
 
 def _log(variant: int, _: Sequence[str]) -> str:
     levels = ("INFO", "WARNING", "ERROR", "INFO")
     return "".join(
         f"2025-03-1{row % 9} 10:{20 + row}:0{variant % 9} {levels[(row + variant) % 4]} "
-        f"{_THINGS[row % 5]}: took {_number(variant, row)} ms\n"
+        f"{_GOODS[row % 5]}: took {_number(variant, row)} ms\n"
         for row in range(10)
     )
 
 
 def _sql(variant: int, _: Sequence[str]) -> str:
-    rows = ", ".join(f"({row}, '{_THINGS[row % 5]}', {_number(variant, row)})" for row in range(5))
+    rows = ", ".join(f"({row}, '{_GOODS[row % 5]}', {_number(variant, row)})" for row in range(5))
     return (
         "CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER);\n"
         f"INSERT INTO things VALUES {rows};\n"
@@ -206,7 +206,7 @@ def _sql(variant: int, _: Sequence[str]) -> str:
 
 def _python(variant: int, _: Sequence[str]) -> str:
     return (
-        f'"""Adds up what was sold of the {_THINGS[variant % 5]}."""\n\n\n'
+        f'"""Adds up what was sold of the {_GOODS[variant % 5]}."""\n\n\n'
         "def total(amounts):\n"
         '    """The sum of all amounts."""\n'
         "    result = 0\n"

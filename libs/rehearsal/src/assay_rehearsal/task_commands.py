@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_agentkit.commands import SKILL_FOLDERS, CommandShape, extension, shape_of
-from assay_agentkit.matching import content_words
 from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand, SkillDocument
+from assay_skillkit.words import content_words
 
 _FOLDER_NAME: Final = re.compile(r"`((?:[\w-][\w.-]*/)+)`")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay_agentkit.commands import shape_of
-from assay_agentkit.rehearse_commands import commands_for_task, files_in_prompt
 from assay_agentkit.skillmd import parse_skill
+from assay_rehearsal.task_commands import commands_for_task, files_in_prompt
 
 ROOT = "/workspace/skills/table-tools"
 FILES = ("SKILL.md", "requirements.txt", "run.sh", "scripts/stats.py", "scripts/draw.py")

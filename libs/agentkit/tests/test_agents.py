@@ -1,4 +1,4 @@
-"""The rehearsal model drives the unmodified graph, and every way a run can go wrong is told."""
+"""What an agent is given, and every way in which its run can go wrong."""
 
 import asyncio
 from typing import Any
@@ -7,18 +7,12 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from assay_agentkit.agents import Agent, Bounds, ask_agent, build_agent, run_agent
+from assay_agentkit.agents import Agent, ask_agent, build_agent, run_agent
+from assay_agentkit.bounds import Bounds
 from assay_agentkit.failures import AgentFailed
 from assay_agentkit.meter import ModelMeter
-from assay_agentkit.rehearsal import (
-    Policy,
-    RehearsalModel,
-    Reply,
-    ToolUse,
-    Turn,
-    file_text,
-    listed_paths,
-)
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
+from assay_rehearsal.model import RehearsalModel
 
 BOUNDS = Bounds(model_calls=5, seconds=20)
 
@@ -35,37 +29,6 @@ def agent(policy: Policy, bounds: Bounds = BOUNDS) -> Agent:
         bounds=bounds,
         answers_with=Sum,
     )
-
-
-def adds_up(turn: Turn) -> Reply:
-    if turn.number == 0:
-        return Reply("Let me write it down.", (ToolUse("write_file", _file("2 + 3")),))
-    if turn.number == 1:
-        return Reply(calls=(ToolUse("read_file", {"file_path": "/sum.txt"}),))
-    read = turn.result_of("read_file", file_path="/sum.txt")
-    assert read is not None
-    left, _, right = file_text(read).partition(" + ")
-    return Reply(calls=(ToolUse("Sum", {"total": int(left) + int(right)}),))
-
-
-def _file(content: str) -> dict[str, str]:
-    return {"file_path": "/sum.txt", "content": content}
-
-
-async def test_it_uses_the_graphs_own_tools_and_answers_in_the_schema() -> None:
-    answer, _ = await ask_agent(agent(adds_up), "2 + 3", bounds=BOUNDS, answers_with=Sum)
-    assert answer == Sum(total=5)
-
-
-async def test_the_same_conversation_gets_the_same_call_ids() -> None:
-    async def call_ids() -> list[str]:
-        run = await run_agent(agent(adds_up), "2 + 3", bounds=BOUNDS, answers_with=Sum)
-        calls = [m.tool_calls for m in run.messages if isinstance(m, AIMessage)]
-        return [str(call["id"]) for turn in calls for call in turn]
-
-    first, second = await call_ids(), await call_ids()
-    assert first == second
-    assert len(set(first)) == len(first) == 3
 
 
 async def test_the_general_purpose_subagent_is_off() -> None:
@@ -96,20 +59,6 @@ async def test_only_the_file_tools_named_are_offered() -> None:
     )
     await run_agent(built, "go", bounds=BOUNDS)
     assert offered == ["ls", "read_file"]
-
-
-async def test_listings_can_be_read_back() -> None:
-    def lists(turn: Turn) -> Reply:
-        if turn.number == 0:
-            return Reply(calls=(ToolUse("write_file", _file("1")),))
-        if turn.number == 1:
-            return Reply(calls=(ToolUse("ls", {"path": "/"}),))
-        listing = turn.result_of("ls")
-        assert listing is not None
-        return Reply(", ".join(listed_paths(listing)))
-
-    run = await run_agent(agent(lists), "go", bounds=BOUNDS, answers_with=Sum)
-    assert run.answer == "/sum.txt"
 
 
 async def test_an_agent_that_never_stops_is_stopped_and_says_how_far_it_came() -> None:
@@ -168,7 +117,11 @@ class SlowModel(RehearsalModel):
 async def test_a_model_that_keeps_silent_is_a_timeout() -> None:
     bounds = Bounds(model_calls=5, seconds=0.2)
     built = build_agent(
-        SlowModel(policy=adds_up), name="test", system_prompt="", bounds=bounds, answers_with=Sum
+        SlowModel(policy=lambda _: Reply("late")),
+        name="test",
+        system_prompt="",
+        bounds=bounds,
+        answers_with=Sum,
     )
     meter = ModelMeter()
     run = await run_agent(built, "go", bounds=bounds, answers_with=Sum, callbacks=[meter])

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_agentkit.matching import content_words, plain_words, stem
 from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand, SkillDocument
-from assay_judge.domain.blindness import Secret, leaks
+from assay_rehearsal.planner.rules import PlanRules
+from assay_skillkit.words import content_words, plain_words, stem
 
 _WORDS_TO_BE_FOUND_BY: Final = 4
 """Content words shared with the description that let an agent find the skill among others."""
@@ -35,7 +35,7 @@ _OPENINGS: Final = (
 
 
 def aims(
-    command: DocumentedCommand, document: SkillDocument, script: str, secret: Secret
+    command: DocumentedCommand, document: SkillDocument, script: str, rules: PlanRules
 ) -> Iterator[str]:
     """Ways to say what the command is for, best first, none of which gives the skill away."""
     sources = (
@@ -49,18 +49,18 @@ def aims(
     seen: set[str] = set()
     for source in sources:
         aim = _as_aim(source)
-        if aim not in seen and len(content_words(aim)) > 1 and not leaks(aim, secret):
+        if aim not in seen and len(content_words(aim)) > 1 and not rules.leaks(aim):
             seen.add(aim)
             yield aim
 
 
-def section_aims(document: SkillDocument, secret: Secret) -> Iterator[str]:
+def section_aims(document: SkillDocument, rules: PlanRules) -> Iterator[str]:
     """Ways to ask for what the instructions cover, where there is no command to go by."""
     headings = re.findall(r"^#{1,6}\s+(.+)$", document.prose, flags=re.MULTILINE)
     seen: set[str] = set()
     for source in (*_sentences(document.prose), *headings, document.title, "what fits this need"):
         aim = _as_aim(source)
-        if aim not in seen and content_words(aim) and not leaks(aim, secret):
+        if aim not in seen and content_words(aim) and not rules.leaks(aim):
             seen.add(aim)
             yield aim
 
@@ -73,18 +73,18 @@ class Wording:
     backed: frozenset[str]
     """Content words of what the skill really does, as its body and scripts tell. The description's
     words are used only where these back them: a description of something else must not be found."""
-    secret: Secret
+    rules: PlanRules
 
     def prompt(self, aim: str, *, inputs: Sequence[str], ending: str, variant: int) -> str:
         """What is given, what is wanted, what it is about, and where the result goes."""
         opening, giving = _OPENINGS[variant % len(_OPENINGS)]
         given = giving.format(inputs=_listed([f"`{name}`" for name in inputs])) if inputs else ""
         start = " ".join(opening.format(given=given, aim=aim).split())
-        if leaks(start, self.secret):
+        if self.rules.leaks(start):
             return f"{start} {ending}"
         for about in _orders(self._topics(start)):
             prompt = f"{start} It is about {_listed(about)}. {ending}"
-            if not leaks(prompt, self.secret):
+            if not self.rules.leaks(prompt):
                 return prompt
         return f"{start} {ending}"
 

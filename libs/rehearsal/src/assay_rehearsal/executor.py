@@ -4,7 +4,6 @@ It picks a skill by its description, reads its instructions, runs the commands t
 task's files, and reports what came out. It has the same tools and sees the same prompt as an LLM.
 """
 
-import ast
 import posixpath
 import re
 from collections.abc import Sequence
@@ -13,11 +12,18 @@ from typing import Final
 
 from langchain_core.messages import ToolMessage
 
-from assay_agentkit.matching import best_match
-from assay_agentkit.rehearsal import Reply, ToolUse, Turn, exit_code, succeeded
-from assay_agentkit.rehearse_commands import commands_for_task
 from assay_agentkit.skillmd import parse_skill
-from assay_sandbox_runner.domain.text import clip
+from assay_rehearsal.conversation import (
+    Reply,
+    ToolUse,
+    Turn,
+    exit_code,
+    file_text,
+    listed_paths,
+    succeeded,
+)
+from assay_rehearsal.matching import best_match
+from assay_rehearsal.task_commands import commands_for_task
 
 _LISTED: Final = re.compile(
     r"^- \*\*(?P<name>[^*\n]+)\*\*: (?P<description>.*?)\n(?:  -> Allowed tools: [^\n]*\n)?"
@@ -26,11 +32,11 @@ _LISTED: Final = re.compile(
 )
 _SKILLS_BEGIN: Final = "**Available Skills:**"
 _SKILLS_END: Final = "**How to Use Skills"
-_HEADER: Final = re.compile(r"^@@ [^\n]* @@\n", re.MULTILINE)
-"""Stands above what `read_file` shows of a file."""
 _STATUS: Final = re.compile(r"\n\[Command (?:succeeded|failed) with exit code -?\d+\]\s*\Z")
 _READ_LINES: Final = 1000
-_GIST_CHARS: Final = 1500
+_LONGEST_GIST: Final = 1500
+_GIST_END: Final = 726
+"""Characters that are kept of either end of a longer one, which leaves room to say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class ListedSkill:
 
 def executor_policy(turn: Turn) -> Reply:
     """The next reply of an executing agent."""
-    skill = _fitting(turn)
+    skill = _best_fitting_skill(turn)
     if skill is None:
         return _without_skill(turn)
     manual = turn.result_of("read_file", file_path=skill.path)
@@ -61,7 +67,7 @@ def executor_policy(turn: Turn) -> Reply:
         )
     if not succeeded(manual):
         return Reply(f"Could not do it: the instructions at {skill.path} cannot be read.")
-    return _follow(turn, skill, _HEADER.split(str(manual.text), maxsplit=1)[-1])
+    return _follow(turn, skill, file_text(manual))
 
 
 def listed_skills(system_prompt: str) -> tuple[ListedSkill, ...]:
@@ -74,7 +80,7 @@ def listed_skills(system_prompt: str) -> tuple[ListedSkill, ...]:
     )
 
 
-def _fitting(turn: Turn) -> ListedSkill | None:
+def _best_fitting_skill(turn: Turn) -> ListedSkill | None:
     skills = {skill.path: skill for skill in listed_skills(turn.system)}
     best = best_match(turn.request, {path: skill.description for path, skill in skills.items()})
     return None if best is None else skills[best]
@@ -102,11 +108,7 @@ def _follow(turn: Turn, skill: ListedSkill, manual: str) -> Reply:
 def _files_below(root: str, listing: ToolMessage | None) -> tuple[str, ...]:
     if listing is None or not succeeded(listing):
         return ()
-    try:
-        # The tool shows its paths as a Python list, with a note below where there were too many.
-        paths = ast.literal_eval(str(listing.text).partition("\n\n")[0])
-    except (SyntaxError, ValueError):
-        return ()
+    paths = listed_paths(listing)
     return tuple(posixpath.relpath(path, root) for path in paths if path.startswith(f"{root}/"))
 
 
@@ -114,7 +116,14 @@ def _answer(commands: Sequence[str], results: Sequence[ToolMessage]) -> str:
     if not commands:
         return "Read the instructions; they document nothing that could be run for this task."
     last = results[-1]
-    gist = clip(_STATUS.sub("", str(last.text)).strip(), _GIST_CHARS).text
+    gist = _gist(_STATUS.sub("", str(last.text)).strip())
     if succeeded(last):
         return f"Done with `{commands[-1]}`. It printed:\n{gist}"
     return f"Could not do it: `{commands[-1]}` ended with exit code {exit_code(last)}:\n{gist}"
+
+
+def _gist(output: str) -> str:
+    if len(output) <= _LONGEST_GIST:
+        return output
+    left_out = f"\n[... {len(output) - 2 * _GIST_END} characters left out ...]\n"
+    return output[:_GIST_END] + left_out + output[-_GIST_END:]

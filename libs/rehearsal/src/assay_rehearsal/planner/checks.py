@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assay_agentkit.commands import extension
-from assay_agentkit.rehearse_commands import KnownCommand
 from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, TaskFile
+from assay_rehearsal.task_commands import KnownCommand
 
 _PRINTING: Final = re.compile(
     r"\bprint\b|\bprintf\b|\becho\b|stdout|console\.(?:log|info|table)|\bputs\b|\bcat\b|logging\."

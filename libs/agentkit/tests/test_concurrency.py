@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from assay_agentkit.side_by_side import both, together
+from assay_agentkit.concurrency import run_all, run_both
 
 
 async def after(seconds: float, result: str) -> str:
@@ -16,22 +16,22 @@ async def failing(error: Exception) -> str:
 
 
 async def test_results_come_in_the_order_of_what_was_asked() -> None:
-    assert await together([after(0.02, "late"), after(0, "early")]) == ["late", "early"]
-    assert await both(after(0.01, "x"), asyncio.sleep(0, 3)) == ("x", 3)
-    assert await together([]) == []
+    assert await run_all([after(0.02, "late"), after(0, "early")]) == ["late", "early"]
+    assert await run_both(after(0.01, "x"), asyncio.sleep(0, 3)) == ("x", 3)
+    assert await run_all([]) == []
 
 
 async def test_a_failure_stops_the_others_and_is_raised_as_itself() -> None:
     began = time.perf_counter()
     with pytest.raises(ValueError, match="broke"):
-        await together([after(30, "never"), failing(ValueError("broke"))])
+        await run_all([after(30, "never"), failing(ValueError("broke"))])
     with pytest.raises(ValueError, match="broke"):
-        await both(failing(ValueError("broke")), after(30, "never"))
+        await run_both(failing(ValueError("broke")), after(30, "never"))
     assert time.perf_counter() - began < 10
 
 
 async def test_being_cancelled_cancels_everything() -> None:
-    work = asyncio.create_task(together([after(30, "never"), after(30, "never")]))
+    work = asyncio.create_task(run_all([after(30, "never"), after(30, "never")]))
     await asyncio.sleep(0)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
