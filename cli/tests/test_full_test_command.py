@@ -12,7 +12,8 @@ from assay_contracts.full_tests import (
     FullTestPage,
     FullTestView,
 )
-from assay_contracts.validations import FullTestSkill, Scores, Verdict
+from assay_contracts.scores import Scores
+from assay_contracts.validations import FullTestSkill, Verdict
 from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 ID = UUID(int=7)

@@ -18,7 +18,8 @@ from assay_contracts.rpc import (
     ValidationHistory,
     ValidationSummary,
 )
-from assay_contracts.validations import Scores, Verdict
+from assay_contracts.scores import Scores
+from assay_contracts.validations import Verdict
 from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 ID = UUID(int=7)

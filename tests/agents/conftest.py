@@ -31,12 +31,13 @@ from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
 from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
+from assay_reporting.markdown import render_markdown
 from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
+from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
-from assay_sandbox_runner.service import CarryOutRun, CleanUp
+from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
+from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_scorer.domain.conductor import Admitted, Fact, decide
-from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_testkit.judge import BundlesInMemory, TracesInMemory
@@ -151,7 +152,7 @@ class Platform:
         )
         return replace(
             run,
-            executors=DeepAgentExecutors(
+            agents_for_run=DeepAgentsForRun(
                 model=open_model(self.model, policy=executor_policy, settings=self.settings),
                 label=model_label(self.model),
                 model_calls=self.task_model_calls,

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from assay_cli.connection import Connection
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.signals import run_until_stopped
-from assay_cli.text import one_line
 from assay_contracts.base import Model
 from assay_contracts.rest import ReportForm, UploadAnswer
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
 from assay_contracts.skills import ENDED_STAGES
+from assay_reporting.text import one_line
 
 API: Final = "/api/admin"
 TIMEOUT: Final = httpx.Timeout(10.0, read=90.0)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from assay_cli.text import one_line
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.skills import ENDED_STAGES
 from assay_contracts.validations import ProgressStep
+from assay_reporting.text import one_line
 
 STEPS: Final[tuple[ProgressStep, ...]] = tuple(
     step for step in get_args(ProgressStep) if step not in {"queued", "done"}

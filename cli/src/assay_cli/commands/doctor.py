@@ -28,7 +28,7 @@ from assay_cli.embedded.postgres import postgres_binaries, unprivileged
 from assay_cli.embedded.process import StartFailed
 from assay_cli.exit_codes import Exit
 from assay_cli.printing import console
-from assay_cli.text import one_line
+from assay_reporting.text import one_line
 
 OLDEST_PYTHON: Final = (3, 11)
 COMMAND_WAIT_S: Final = 20

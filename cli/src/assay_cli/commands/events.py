@@ -19,8 +19,8 @@ from assay_cli.gateway_client import GatewayClient, with_client
 from assay_cli.options import Json, Token, Url
 from assay_cli.printing import say
 from assay_cli.signals import run_until_stopped
-from assay_cli.text import one_line
 from assay_contracts.topology import PUBLIC_FACTS
+from assay_reporting.text import one_line
 
 SUBJECTS: Final = tuple(fact.SUBJECT for fact in PUBLIC_FACTS)
 CONNECT_WITHIN_S: Final = 5.0

@@ -13,8 +13,8 @@ from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.gateway_client import POLL_S, GatewayClient, parsed, with_client
 from assay_cli.options import Json, Page, Size, Token, Url
 from assay_cli.printing import console, moment, number, say, say_document, show_fields, show_table
-from assay_cli.text import one_line
 from assay_contracts.full_tests import FullTestCounts, FullTestPage, FullTestView
+from assay_reporting.text import one_line
 
 ENDED: Final = frozenset({"completed", "cancelled"})
 

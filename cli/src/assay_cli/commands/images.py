@@ -11,9 +11,9 @@ from assay_cli.exit_codes import Exit
 from assay_cli.gateway_client import GatewayClient, parsed, with_client
 from assay_cli.options import Json, Token, Url, Yes
 from assay_cli.printing import moment, say, say_document, show_table
-from assay_cli.text import one_line
 from assay_contracts.rest import RollbackAnswer, RollbackPreviewAnswer
 from assay_contracts.runtime import RuntimeVersions
+from assay_reporting.text import one_line
 
 app = command_group("images")
 

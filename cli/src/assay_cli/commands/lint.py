@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -13,10 +14,12 @@ from assay_cli.commands import single_command
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.options import SkillSource
 from assay_cli.printing import console
-from assay_cli.sarif import sarif_log
-from assay_cli.text import one_line
 from assay_contracts.skills import Finding, Severity
 from assay_ingest.domain.check import Checked, check_archive, check_folder
+from assay_ingest.domain.rules import RULES
+from assay_ingest.domain.skillmd import FILE_NAME
+from assay_reporting.sarif import CheckedSource, render_sarif
+from assay_reporting.text import one_line
 
 Form = Literal["text", "json", "sarif"]
 
@@ -57,7 +60,7 @@ def _lint(asked: Lint) -> Exit:
     if asked.as_json:
         _print(_document(asked, checked))
     elif asked.as_sarif:
-        _print(sarif_log(asked.source, checked.findings))
+        _print(_sarif(asked, checked))
     else:
         _show(asked.source, checked)
     return Exit.FAILED if checked.errors else Exit.PASSED
@@ -89,6 +92,17 @@ def _document(asked: Lint, checked: Checked) -> dict[str, object]:
         "name": checked.manifest.name if checked.manifest else None,
         "findings": [finding.model_dump(mode="json") for finding in checked.findings],
     }
+
+
+def _sarif(asked: Lint, checked: Checked) -> dict[str, object]:
+    return render_sarif(
+        checked.findings,
+        source=CheckedSource(
+            path=asked.source, is_folder=asked.source.is_dir(), main_file=FILE_NAME
+        ),
+        rules=tuple(RULES.values()),
+        tool_version=version("assay-cli"),
+    )
 
 
 def _print(document: dict[str, object]) -> None:

@@ -12,8 +12,8 @@ from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.gateway_client import GatewayClient, parsed, with_client
 from assay_cli.options import Skill, Token, Url
 from assay_cli.printing import show
-from assay_cli.scorecard import score_card
 from assay_contracts.reports import Report
+from assay_reporting.score_card import render_score_card
 
 app = single_command()
 
@@ -44,7 +44,7 @@ def report(
 
     content = with_client(to, work)
     if form == "card":
-        show(score_card(parsed(content, Report)))
+        show(render_score_card(parsed(content, Report)))
     elif output is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

@@ -13,11 +13,11 @@ from assay_cli.gateway_client import GatewayClient, parsed, with_client
 from assay_cli.options import Json, Page, Size, Skill, Token, Url, Yes
 from assay_cli.printing import moment, number, say, say_document, show_fields, show_table
 from assay_cli.progress_display import progress_on_stderr
-from assay_cli.text import one_line
 from assay_contracts.base import Model
 from assay_contracts.review import MAX_REASON
 from assay_contracts.rpc import SkillDetail, SkillPage, ValidationHistory, ValidationSummary
 from assay_contracts.skills import SkillStatus
+from assay_reporting.text import one_line
 
 Action = Literal["approve", "reject", "revalidate", "cancel"]
 LONGEST_DESCRIPTION = 300

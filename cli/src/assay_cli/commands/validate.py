@@ -23,11 +23,11 @@ from assay_cli.options import SkillSource, Token
 from assay_cli.packing import Packed, pack
 from assay_cli.printing import say, say_document, show
 from assay_cli.progress_display import Progress, progress_on_stderr
-from assay_cli.scorecard import score_card
 from assay_cli.signals import run_until_stopped
-from assay_cli.summary import summary as summary_of
-from assay_cli.text import one_line
 from assay_contracts.reports import Report
+from assay_reporting.score_card import render_score_card
+from assay_reporting.summary import render_summary
+from assay_reporting.text import one_line
 
 app = single_command()
 
@@ -185,11 +185,11 @@ async def _through(
 def _show(wanted: Wanted, content: bytes) -> Exit:
     report = parsed(content, Report)
     if wanted.summary_file is not None:
-        _save(wanted.summary_file, summary_of(report).encode(), mode="ab")
+        _save(wanted.summary_file, render_summary(report).encode(), mode="ab")
     if wanted.as_json:
         say_document(content)
     else:
-        show(score_card(report))
+        show(render_score_card(report))
         if wanted.report_file is not None:
             say(f"\nThe whole report is in {wanted.report_file}.")
     return EXIT_OF[report.verdict]

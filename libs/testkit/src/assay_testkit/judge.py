@@ -14,9 +14,10 @@ from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome, Trace, TraceStep
+from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, FileCheck, Task, TaskFile
-from assay_contracts.validations import Scores, ValidationRequested, Verdict
+from assay_contracts.validations import ValidationRequested, Verdict
 from assay_judge.adapters.agents import DeepAgents, NamedModel
 from assay_judge.ports import StoreFailed
 from assay_judge.rehearsal.grader import grade_policy

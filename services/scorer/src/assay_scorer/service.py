@@ -30,8 +30,8 @@ from assay_contracts.rpc import (
     ValidationHistory,
 )
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
+from assay_reporting.markdown import render_markdown
 from assay_scorer.domain.conductor import Admitted, Decision, Fact, Outgoing, decide
-from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.domain.work import clean_up_again
 from assay_scorer.ports import Announcer, Records, Reports, Transaction

@@ -10,10 +10,10 @@ from assay_contracts.reports import Report
 from assay_contracts.rest import ReportForm
 from assay_contracts.rpc import BundleView, GetReport, Problem, ProblemError, ReportView
 from assay_contracts.runs import RunKind
-from assay_gateway.domain.html import render_html
-from assay_gateway.domain.junit import render_junit
 from assay_gateway.ports import ObjectStore
 from assay_gateway.use_cases.records import AskRecords
+from assay_reporting.html import render_html
+from assay_reporting.junit import render_junit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from assay_contracts.grades import is_done
 from assay_contracts.reports import Prose, Report
 from assay_judge.domain.material import shortened
 
@@ -90,9 +91,9 @@ def _shorten(value: Any) -> Any:
 def _counts(report: Report) -> Iterator[float]:
     yield from (float(len(part)) for part in (report.tasks, report.findings, report.runs))
     for run in report.runs:
-        yield from (float(len(run.outcomes)), float(len(run.network_calls)))
+        yield from (float(len(run.outcomes)), float(run.network_calls_attempted))
         yield float(len(run.packages_added))
-        yield float(sum(grade.grade >= 4 for grade in run.grades))  # noqa: PLR2004
+        yield float(sum(is_done(grade.grade) for grade in run.grades))
         yield float(sum(bool(outcome.skills_used) for outcome in run.outcomes))
         checks = [check for outcome in run.outcomes for check in outcome.checks]
         passed = sum(check.passed for check in checks)

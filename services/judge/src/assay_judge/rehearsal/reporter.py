@@ -3,11 +3,11 @@
 from typing import Any
 
 from assay_agentkit.rehearsal import REHEARSAL_PROVIDER, Reply, ToolUse, Turn
+from assay_contracts.grades import is_done
 from assay_judge.domain.material import unfenced
 from assay_judge.domain.prose import ProseDraft
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
 
-_GOOD_GRADE = 4
 _MOST = 6
 
 
@@ -32,7 +32,7 @@ def _prose(report: dict[str, Any]) -> dict[str, Any]:
 def _strengths(report: dict[str, Any]) -> list[str]:
     found = []
     for run in report["runs"]:
-        good = [grade["task_id"] for grade in run["grades"] if grade["grade"] >= _GOOD_GRADE]
+        good = [grade["task_id"] for grade in run["grades"] if is_done(grade["grade"])]
         if good:
             found.append(f"In the {run['kind']} run the work was done: {', '.join(good)}.")
         used = [o["task_id"] for o in run["outcomes"] if _uses(o, report["skill_name"])]
@@ -52,7 +52,7 @@ def _weaknesses(report: dict[str, Any]) -> list[str]:
             "Whether the instructions are any good was not judged."
         )
     for run in report["runs"]:
-        poor = [grade for grade in run["grades"] if grade["grade"] < _GOOD_GRADE]
+        poor = [grade for grade in run["grades"] if not is_done(grade["grade"])]
         found.extend(
             f"{grade['task_id']} in the {run['kind']} run: {grade['reasons']}" for grade in poor
         )
@@ -72,7 +72,7 @@ def _recommendations(report: dict[str, Any]) -> list[str]:
     if any(_tells_little(task) for task in report["tasks"]):
         found.append("Validate it with a language model before relying on it.")
     for run in report["runs"]:
-        if any(grade["grade"] < _GOOD_GRADE for grade in run["grades"]):
+        if any(not is_done(grade["grade"]) for grade in run["grades"]):
             found.append("Make every documented command work as shown, on the inputs shown.")
         if run["kind"] == "offline" and run["network_calls"]:
             found.append("Bring along what is needed, or make do without when there is no network.")

@@ -16,10 +16,10 @@ from assay_contracts.runs import RunKind, Trace
 from assay_contracts.tasks import TaskId
 from assay_gateway.adapters.http.problems import Responses, responses
 from assay_gateway.domain.entity_tags import etag_of, is_known
-from assay_gateway.domain.html import HEADER_POLICY
 from assay_gateway.domain.report_forms import FILE_ENDINGS, MEDIA_TYPES, preferred_form
 from assay_gateway.use_cases.downloads import OpenBundle, OpenTrace, ReadReport, RenderReport
 from assay_gateway.use_cases.records import AskRecords
+from assay_reporting.html import HEADER_POLICY
 
 CHUNK_BYTES: Final = 64 * 1024
 

@@ -1,5 +1,6 @@
 """The admin page: files that anybody may read, which ask for everything else with a token."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from assay_contracts.grades import DONE_GRADE, PARTLY_DONE_GRADE
+from assay_contracts.scores import DIMENSIONS, OVERALL_PASS_MARK
 from assay_gateway.domain.entity_tags import etag_of, is_known
 
 POLICY: Final = (
@@ -29,6 +32,8 @@ MEDIA_TYPES: Final = {
     ".svg": "image/svg+xml",
 }
 """A file of any other kind is no part of the page."""
+SCORING: Final = "scoring.json"
+"""What the page has to know of scores and grades, made from the contracts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +44,8 @@ class Asset:
 
 
 def page_routes() -> list[Route]:
-    """The page at `/`, its parts below `/page/`. Only what is in the folder can be asked for."""
-    assets = _assets(files("assay_gateway.adapters") / "page")
+    """The page at `/`, its parts below `/page/`: what is in the folder, and `SCORING`."""
+    assets = {**_assets(files("assay_gateway.adapters") / "page"), SCORING: _scoring()}
 
     async def page(request: Request) -> Response:
         return _answer(request, assets.get(request.path_params.get("name", INDEX)))
@@ -70,10 +75,22 @@ def _assets(folder: Traversable, prefix: str = "") -> Mapping[str, Asset]:
         if each.is_dir():
             found |= _assets(each, f"{prefix}{each.name}/")
         elif media_type := MEDIA_TYPES.get(PurePath(each.name).suffix):
-            content = each.read_bytes()
-            found[prefix + each.name] = Asset(
-                content=content,
-                media_type=media_type,
-                etag=etag_of(content),
-            )
+            found[prefix + each.name] = _asset(each.read_bytes(), media_type)
     return found
+
+
+def _scoring() -> Asset:
+    rules = {
+        "dimensions": [
+            dimension.model_dump(include={"name", "weight", "pass_mark"})
+            for dimension in DIMENSIONS
+        ],
+        "pass_mark": OVERALL_PASS_MARK,
+        "done_grade": DONE_GRADE,
+        "partly_done_grade": PARTLY_DONE_GRADE,
+    }
+    return _asset(json.dumps(rules).encode(), MEDIA_TYPES[".json"])
+
+
+def _asset(content: bytes, media_type: str) -> Asset:
+    return Asset(content=content, media_type=media_type, etag=etag_of(content))

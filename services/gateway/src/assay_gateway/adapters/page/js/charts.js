@@ -2,17 +2,17 @@
 
 import { h, svg } from "./dom.js";
 import { clock, moment, score, t } from "./i18n.js";
-import { MARKS, WEIGHTS } from "./rules.js";
+import { DIMENSIONS, DONE_GRADE, PARTLY_DONE_GRADE, PASS_MARK } from "./rules.js";
 
 const tone = (value, mark) => (mark === null ? "plain" : value >= mark ? "good" : "bad");
 
-/** The overall score as a ring with its pass mark, and the three dimensions as bars. */
+/** The overall score as a ring with its pass mark, and its dimensions as bars. */
 export function scorePicture(scores) {
   return h(
     "figure",
     { class: "score-picture" },
     ring(scores.overall),
-    h("div", { class: "dimensions" }, Object.keys(WEIGHTS).map((name) => dimension(name, scores[name]))),
+    h("div", { class: "dimensions" }, DIMENSIONS.map((each) => dimension(each, scores[each.name]))),
     h("figcaption", { class: "muted small" }, formula(scores)),
   );
 }
@@ -20,7 +20,7 @@ export function scorePicture(scores) {
 function ring(value) {
   const radius = 54;
   const around = 2 * Math.PI * radius;
-  const angle = (MARKS.overall / 100) * 2 * Math.PI - Math.PI / 2;
+  const angle = (PASS_MARK / 100) * 2 * Math.PI - Math.PI / 2;
   const at = (distance) => [64 + distance * Math.cos(angle), 64 + distance * Math.sin(angle)];
   const [[x1, y1], [x2, y2]] = [at(radius - 9), at(radius + 9)];
   const circle = (name, length) =>
@@ -32,10 +32,10 @@ function ring(value) {
       "stroke-dasharray": `${(length / 100) * around} ${around}`,
       transform: "rotate(-90 64 64)",
     });
-  const words = t("score.overall-of", { score: score(value), mark: MARKS.overall });
+  const words = t("score.overall-of", { score: score(value), mark: PASS_MARK });
   return svg(
     "svg",
-    { class: `ring ${tone(value, MARKS.overall)}`, viewBox: "0 0 128 128", role: "img", "aria-label": words },
+    { class: `ring ${tone(value, PASS_MARK)}`, viewBox: "0 0 128 128", role: "img", "aria-label": words },
     circle("track", 100),
     value > 0 && circle("value", value),
     svg("line", { class: "mark", x1, y1, x2, y2 }),
@@ -44,8 +44,7 @@ function ring(value) {
   );
 }
 
-function dimension(name, value) {
-  const mark = MARKS[name];
+function dimension({ name, weight, pass_mark: mark }, value) {
   const missing = value === null || value === undefined;
   return h(
     "div",
@@ -53,7 +52,7 @@ function dimension(name, value) {
     h(
       "div",
       { class: "dimension-head" },
-      h("span", null, t(`score.${name}`), " ", h("span", { class: "muted small" }, `${WEIGHTS[name]} %`)),
+      h("span", null, t(`score.${name}`), " ", h("span", { class: "muted small" }, `${weight} %`)),
       h("strong", { class: "number" }, missing ? t("score.no-run") : score(value)),
     ),
     svg(
@@ -68,9 +67,7 @@ function dimension(name, value) {
 }
 
 function formula(scores) {
-  const parts = Object.entries(WEIGHTS).map(
-    ([name, weight]) => `${weight} % × ${score(scores[name] ?? 0)}`,
-  );
+  const parts = DIMENSIONS.map(({ name, weight }) => `${weight} % × ${score(scores[name] ?? 0)}`);
   return `${parts.join(" + ")} = ${score(scores.overall)}`;
 }
 
@@ -90,13 +87,13 @@ export function historyPicture(validations) {
       svg("line", { class: "grid", x1: left, x2: width, y1: y(value), y2: y(value) }),
       svg("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, value),
     ]),
-    svg("line", { class: "mark", x1: left, x2: width, y1: y(MARKS.overall), y2: y(MARKS.overall) }),
-    svg("text", { class: "tick", x: left - 8, y: y(MARKS.overall) + 4, "text-anchor": "end" }, MARKS.overall),
+    svg("line", { class: "mark", x1: left, x2: width, y1: y(PASS_MARK), y2: y(PASS_MARK) }),
+    svg("text", { class: "tick", x: left - 8, y: y(PASS_MARK) + 4, "text-anchor": "end" }, PASS_MARK),
     svg("polyline", { class: "line", points: line }),
     points.map((each, index) =>
       svg(
         "circle",
-        { class: `dot ${tone(each.scores.overall, MARKS.overall)}`, cx: x(index), cy: y(each.scores.overall), r: 4.5 },
+        { class: `dot ${tone(each.scores.overall, PASS_MARK)}`, cx: x(index), cy: y(each.scores.overall), r: 4.5 },
         svg("title", null, `${moment(each.completed_at)}: ${score(each.scores.overall)}`),
       ),
     ),
@@ -131,7 +128,7 @@ export function timelinePicture(calls, lanes, from, to) {
 
 /** A grade from 1 to 5 as points and as a number. */
 export function gradePoints(grade) {
-  const kind = grade >= 4 ? "good" : grade === 3 ? "warn" : "bad";
+  const kind = grade >= DONE_GRADE ? "good" : grade >= PARTLY_DONE_GRADE ? "warn" : "bad";
   return h(
     "span",
     { class: `grade ${kind}` },

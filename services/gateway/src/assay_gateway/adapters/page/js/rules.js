@@ -1,10 +1,17 @@
-// What the page has to know of the services' rules; a test holds it to theirs.
+// What the page has to know of the services' rules. Those of scores come from the gateway, which has
+// them from the contracts; a test holds the others to the services'.
 
-/** Percent of the overall score. */
-export const WEIGHTS = { completion: 50, trigger: 35, offline: 15 };
+const scoring = await (await fetch("page/scoring.json")).json();
 
-/** From here on it passes; the share of tasks that use the skill has no mark of its own. */
-export const MARKS = { completion: 50, trigger: null, offline: 70, overall: 70 };
+/** The parts of a score: `{name, weight, pass_mark}`, the weight in percent, the mark perhaps null. */
+export const DIMENSIONS = scoring.dimensions;
+
+/** From this overall score on, a validation passes. */
+export const PASS_MARK = scoring.pass_mark;
+
+/** From this grade on a task is done, from the other in part. */
+export const DONE_GRADE = scoring.done_grade;
+export const PARTLY_DONE_GRADE = scoring.partly_done_grade;
 
 export const STEPS = [
   "queued",

@@ -4,6 +4,7 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { historyPicture } from "../charts.js";
 import { between, moment, named, number, score, t } from "../i18n.js";
+import { DIMENSIONS } from "../rules.js";
 import { badge, card, empty, paged, pager, said, table } from "../ui.js";
 
 const SIZE = 20;
@@ -23,9 +24,7 @@ function shown(skill, found, turn) {
     number(each.revision),
     each.verdict ? badge("verdict", each.verdict) : badge("stage", each.validation_stage),
     score(each.scores?.overall),
-    score(each.scores?.completion),
-    score(each.scores?.trigger),
-    score(each.scores?.offline),
+    ...DIMENSIONS.map(({ name }) => score(each.scores?.[name])),
     between(each.started_at, each.completed_at),
     each.reason ? said(each.reason, "span", { class: "small wrap" }) : "",
   ]);
@@ -35,9 +34,7 @@ function shown(skill, found, turn) {
     [t("facts.revision"), "number"],
     t("report.verdict"),
     [t("score.overall"), "number"],
-    [t("score.completion"), "number"],
-    [t("score.trigger"), "number"],
-    [t("score.offline"), "number"],
+    ...DIMENSIONS.map(({ name }) => [t(`score.${name}`), "number"]),
     [t("facts.took"), "number"],
     t("history.reason"),
   ];

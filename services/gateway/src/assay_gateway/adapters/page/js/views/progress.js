@@ -2,7 +2,7 @@
 
 import { add, h, icon, replace } from "../dom.js";
 import { score, t } from "../i18n.js";
-import { ENDED, STEPS } from "../rules.js";
+import { DIMENSIONS, ENDED, STEPS } from "../rules.js";
 import { follow } from "../sse.js";
 import { announce, problem, said } from "../ui.js";
 
@@ -64,6 +64,8 @@ function tasksDone({ tasks_done: done, tasks_total: total }) {
 
 function scoresSoFar(scores) {
   if (!scores) return null;
-  const text = t("progress.so-far", { completion: score(scores.completion), trigger: score(scores.trigger) });
+  const known = DIMENSIONS.filter(({ name }) => (scores[name] ?? null) !== null);
+  const parts = known.map(({ name }) => `${t(`score.${name}`).toLowerCase()} ${score(scores[name])}`);
+  const text = t("progress.so-far", { scores: parts.join(t("list.comma")) });
   return add(h("span", { class: "muted" }, " · "), text);
 }

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { h, icon, replace } from "../dom.js";
 import { moment, number, score, t, tn } from "../i18n.js";
 import { note } from "../router.js";
-import { isOpen, MARKS, STATUSES } from "../rules.js";
+import { isOpen, PASS_MARK, STATUSES } from "../rules.js";
 import { announce, badge, empty, keepingFocus, pager, problem, table } from "../ui.js";
 
 const SIZE = 20;
@@ -153,7 +153,7 @@ function row(skill) {
 
 function scoreCell(value) {
   if (value === null || value === undefined) return h("span", { class: "muted" }, "–");
-  const passed = value >= MARKS.overall;
+  const passed = value >= PASS_MARK;
   return h(
     "span",
     { class: `score-cell ${passed ? "good" : "bad"}` },
