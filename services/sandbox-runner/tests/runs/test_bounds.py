@@ -1,6 +1,7 @@
 """Bounds of a task: its agent runs into them, the run goes on, and the outcome names them."""
 
 from dataclasses import replace
+from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
