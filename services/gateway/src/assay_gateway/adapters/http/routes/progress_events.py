@@ -1,6 +1,6 @@
-"""Live progress and public events, as server-sent events.
+"""Live progress, as server-sent events.
 
-Every event about progress carries a whole state, and its id is a digest of that state: whoever
+Every event carries a whole state, and its id is a digest of that state: whoever
 comes back with the id of the last event it saw is shown what has changed since, or nothing if
 nothing has.
 """
@@ -8,20 +8,17 @@ nothing has.
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Annotated, Final, Literal
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Response
-from pydantic import GetPydanticSchema
+from fastapi import APIRouter, Header, Response
 from sse_starlette import ServerSentEvent
 
 from assay_contracts.base import Model
 from assay_contracts.full_tests import GetFullTest
-from assay_contracts.rpc import GetStatus, Problem, ProblemCode, ProblemError
-from assay_contracts.topology import PUBLIC_FACTS
+from assay_contracts.rpc import GetStatus, Problem, ProblemCode
 from assay_gateway.adapters.http.problems import Responses, responses
 from assay_gateway.adapters.http.server_sent_events import EventStream
-from assay_gateway.domain.public_event import PublicEvent
 from assay_gateway.ports import R
 from assay_gateway.use_cases.live_updates import (
     Followable,
@@ -29,23 +26,15 @@ from assay_gateway.use_cases.live_updates import (
     followable_full_test,
     followable_validation,
 )
-from assay_gateway.use_cases.public_events import StreamPublicEvents
 from assay_gateway.use_cases.records import AskRecords
 
-PUBLIC_EVENT_TYPES: Final = tuple(event.SUBJECT for event in PUBLIC_FACTS)
-PublicEventType = Annotated[
-    str, GetPydanticSchema(lambda _, schema_of: schema_of(Literal[PUBLIC_EVENT_TYPES]))
-]
-"""One of the public events that the contracts list."""
 LastEventId = Annotated[
     str | None,
     Header(alias="Last-Event-ID", description="The id of the last event that was seen."),
 ]
 
 
-def event_routes(
-    *, ask: AskRecords, follow: FollowUpdates, stream_events: StreamPublicEvents
-) -> APIRouter:
+def progress_event_routes(*, ask: AskRecords, follow: FollowUpdates) -> APIRouter:
     router = APIRouter()
 
     @router.get(
@@ -72,53 +61,7 @@ def event_routes(
         view = await ask(GetFullTest(full_test_id=full_test_id))
         return _stream(follow, followable_full_test(view), view, last_event_id)
 
-    @router.get(
-        "/events",
-        tags=["events"],
-        response_class=EventStream,
-        status_code=200,
-        responses={
-            200: {
-                "description": "Public facts as they are said, each an event of the type it is "
-                "named by on the bus. The id is the fact's place among all facts: with it as "
-                "`Last-Event-ID` everything said since is told first, up to 30 days back. It "
-                "never ends by itself, but for a client that reads too slowly.",
-                "content": {"text/event-stream": {"schema": {"type": "string"}}},
-            }
-        },
-    )
-    async def follow_facts(
-        types: Annotated[
-            list[PublicEventType], Query(description="Only facts of these types.", max_length=20)
-        ] = [],  # noqa: B006  # FastAPI copies it, and a tuple would change what a refusal says
-        last_event_id: Annotated[
-            int | None,
-            Header(
-                alias="Last-Event-ID",
-                ge=0,
-                le=2**53,
-                description="The id of the last event that was seen; 0 for all that are kept.",
-            ),
-        ] = None,
-    ) -> Response:
-        """Follow everything that other systems may know."""
-        return EventStream(_public_events(stream_events(frozenset(types), last_event_id)))
-
     return router
-
-
-async def _public_events(
-    events: AsyncIterator[PublicEvent | None],
-) -> AsyncIterator[ServerSentEvent]:
-    try:
-        async for event in events:
-            yield (
-                ServerSentEvent(comment="listening")
-                if event is None
-                else ServerSentEvent(event.body, event=event.type, id=str(event.sequence))
-            )
-    except ProblemError as error:
-        yield ServerSentEvent(comment=error.problem.message)
 
 
 def _documented(state: str, followed: str, not_found: ProblemCode) -> Responses:
