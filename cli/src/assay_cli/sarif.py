@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import quote
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain.rule import Rule
-from assay_ingest.domain.rules import RULES
-from assay_ingest.domain.skillmd import FILE_NAME
+from assay_skillkit.rules import RULES
+from assay_skillkit.rules.rule import Rule
+from assay_skillkit.skill_md.read import FILE_NAME
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

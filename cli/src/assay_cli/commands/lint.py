@@ -13,7 +13,7 @@ from assay_cli.output import console
 from assay_cli.sarif import sarif_log
 from assay_cli.text import one_line
 from assay_contracts.skills import Finding, Severity
-from assay_ingest.domain.check import Checked, check_archive, check_folder
+from assay_skillkit.check import CheckedSkill, check_archive, check_folder
 
 Form = Literal["text", "json", "sarif"]
 
@@ -45,7 +45,7 @@ def lint(asked: Lint) -> Exit:
     return Exit.FAILED if checked.errors else Exit.PASSED
 
 
-def _checked(asked: Lint) -> Checked:
+def _checked(asked: Lint) -> CheckedSkill:
     source = asked.source
     try:
         if source.is_dir():
@@ -63,7 +63,7 @@ def _checked(asked: Lint) -> Checked:
         ) from error
 
 
-def _document(asked: Lint, checked: Checked) -> dict[str, object]:
+def _document(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
     return {
         "path": str(asked.source),
         "strict": asked.strict,
@@ -77,7 +77,7 @@ def _print(document: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-def _show(source: Path, checked: Checked) -> None:
+def _show(source: Path, checked: CheckedSkill) -> None:
     screen = console()
     for severity, heading in HEADING.items():
         findings = [finding for finding in checked.findings if finding.severity == severity]
@@ -107,7 +107,7 @@ def _place(source: Path, finding: Finding) -> str:
     return one_line(f"{place}:{finding.line}" if finding.line else place)
 
 
-def _summary(checked: Checked) -> str:
+def _summary(checked: CheckedSkill) -> str:
     counts = {
         severity: sum(finding.severity == severity for finding in checked.findings)
         for severity in HEADING

@@ -7,9 +7,9 @@ import tracemalloc
 
 import pytest
 
-from assay_ingest.domain.check import check_archive
-from assay_ingest.domain.limits import MIB
-from assay_ingest.domain.rules import RULES
+from assay_skillkit.check import check_archive
+from assay_skillkit.limits import MIB
+from assay_skillkit.rules import RULES
 from assay_testkit.archives import Entry, refusals, skill_zip
 from assay_testkit.hostile import HOSTILE
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from assay_contracts.skills import Dependencies, Finding
-from assay_ingest.domain import skill_rules as rules
-from assay_ingest.domain.fitting import fitting
-from assay_ingest.domain.frontmatter import Value
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.rule import shown
-from assay_ingest.domain.tree import Tree, read_start
+from assay_skillkit.fitting import fitting
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import skill as rules
+from assay_skillkit.rules.rule import shown
+from assay_skillkit.skill_md.frontmatter import Value
+from assay_skillkit.tree import Tree, read_start
 
 REQUIREMENTS: Final = "requirements.txt"
 PACKAGE_JSON: Final = "package.json"

@@ -6,11 +6,11 @@ import strictyaml  # type: ignore[import-untyped]
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay_ingest.domain.bundle import write_bundle
-from assay_ingest.domain.check import Checked, check_archive
-from assay_ingest.domain.plain_yaml import read_plain
-from assay_ingest.domain.rules import RULES
-from assay_ingest.domain.skillmd import read_skill_md
+from assay_skillkit.bundle import write_bundle
+from assay_skillkit.check import CheckedSkill, check_archive
+from assay_skillkit.rules import RULES
+from assay_skillkit.skill_md.plain_yaml import read_plain
+from assay_skillkit.skill_md.read import read_skill_md
 from assay_testkit.archives import FOLDER, SKILL_MD, Entry, descriptor, raw_zip, skill_zip
 
 QUICK = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,7 +26,7 @@ SEEDS = (
 )
 
 
-def is_sound(checked: Checked) -> None:
+def is_sound(checked: CheckedSkill) -> None:
     assert all(finding.code in RULES for finding in checked.findings)
     assert (checked.manifest is None) == bool(checked.errors)
     for finding in checked.findings:

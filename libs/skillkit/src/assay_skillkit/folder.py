@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import archive_rules as rules
-from assay_ingest.domain.archive import junk_note
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.nested import nested_problems
-from assay_ingest.domain.paths import clashes, is_junk, name_problems, relative
+from assay_skillkit.archive.nested import nested_problems
+from assay_skillkit.archive.paths import clashes, is_junk, name_problems, relative
+from assay_skillkit.archive.read import junk_note
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import archive as rules
 
 _PIECE: Final = 256 * 1024
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import archive_rules as rules
-from assay_ingest.domain.layout import untiled
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.nested import nested_problems
-from assay_ingest.domain.paths import clashes, is_junk, name_problems, relative
-from assay_ingest.domain.rule import shown
-from assay_ingest.domain.zipindex import BadArchive, IndexEntry, read_index
+from assay_skillkit.archive.nested import nested_problems
+from assay_skillkit.archive.paths import clashes, is_junk, name_problems, relative
+from assay_skillkit.archive.zip_index import BadArchive, IndexEntry, read_index
+from assay_skillkit.archive.zip_layout import untiled
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import archive as rules
+from assay_skillkit.rules.rule import shown
 
 _STORED: Final = 0
 _DEFLATED: Final = 8

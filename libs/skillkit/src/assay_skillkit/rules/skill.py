@@ -3,7 +3,7 @@
 from typing import Final
 
 from assay_contracts.skills import Severity
-from assay_ingest.domain.rule import Rule
+from assay_skillkit.rules.rule import Rule
 
 _NAME: Final = (
     "Use 1 to 64 lower-case letters, digits and single hyphens, such as `csv-analyzer`, "

@@ -6,17 +6,17 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from assay_contracts.skills import FileEntry, Finding, SkillManifest
-from assay_ingest.domain import skill_rules
-from assay_ingest.domain.archive import read_archive
-from assay_ingest.domain.commands import documented_commands
-from assay_ingest.domain.dependencies import declared
-from assay_ingest.domain.folder import read_folder
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.references import reference_problems
-from assay_ingest.domain.root import find_skill
-from assay_ingest.domain.rules import RULES
-from assay_ingest.domain.skillmd import FILE_NAME, read_skill_md
-from assay_ingest.domain.tree import SkillTree, Tree, read_start
+from assay_skillkit.archive.read import read_archive
+from assay_skillkit.commands import documented_commands
+from assay_skillkit.dependencies import declared
+from assay_skillkit.folder import read_folder
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.locate import find_skill
+from assay_skillkit.rules import RULES
+from assay_skillkit.rules import skill as skill_rules
+from assay_skillkit.skill_md.read import FILE_NAME, read_skill_md
+from assay_skillkit.skill_md.references import reference_problems
+from assay_skillkit.tree import SkillTree, Tree, read_start
 
 _SECRET_NAMES: Final = frozenset({".env", ".netrc", ".npmrc", ".pypirc", "id_rsa", "id_ed25519"})
 _SECRET_SUFFIXES: Final = frozenset({".pem", ".p12", ".pfx", ".key"})
@@ -24,7 +24,7 @@ _ORDER: Final = {"error": 0, "warning": 1, "note": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedSkill:
     """The outcome of a check. `manifest` and `files` are there when nothing is an error."""
 
     findings: tuple[Finding, ...]
@@ -44,11 +44,11 @@ class Checked:
 
 def check_archive(
     file: BinaryIO, *, filename: str = "", strict: bool = False, limits: Limits = LIMITS
-) -> Checked:
+) -> CheckedSkill:
     """Check the zip in `file`. Never raises for anything the zip holds.
 
     Args:
-        file: Can be sought in; must stay open while `Checked.files` is read.
+        file: Can be sought in; must stay open while `CheckedSkill.files` is read.
         filename: What the uploader calls it; only used to say what it is not.
         strict: Whether warnings count as errors.
         limits: How much it may hold.
@@ -60,7 +60,7 @@ def check_archive(
     return _skill_checked(read.tree, read.folders, findings, strict=strict, limits=limits)
 
 
-def check_folder(path: Path, *, strict: bool = False, limits: Limits = LIMITS) -> Checked:
+def check_folder(path: Path, *, strict: bool = False, limits: Limits = LIMITS) -> CheckedSkill:
     """Check a skill's folder in place. Its own name must be the skill's, as in an archive.
 
     Raises:
@@ -91,7 +91,7 @@ def _skill_checked(
     strict: bool,
     limits: Limits,
     folder_name: str | None = None,
-) -> Checked:
+) -> CheckedSkill:
     sound = not any(finding.severity == "error" for finding in findings)
     rooted = find_skill(tree, folders)
     # Where files were refused, their absence is no news.
@@ -130,7 +130,7 @@ def _skill_checked(
         body_lines=skill_md.body_lines,
         size=sum(skill.sizes.values()),
     )
-    return Checked(findings=concluded.findings, manifest=manifest, files=skill)
+    return CheckedSkill(findings=concluded.findings, manifest=manifest, files=skill)
 
 
 def _file_entries(skill: SkillTree) -> tuple[FileEntry, ...]:
@@ -144,7 +144,7 @@ def _secret_files(paths: Iterable[str]) -> Iterator[Finding]:
             yield skill_rules.SECRET_FILE.at("The file looks like one that holds a secret.", path)
 
 
-def _concluded(findings: list[Finding], *, strict: bool) -> Checked:
+def _concluded(findings: list[Finding], *, strict: bool) -> CheckedSkill:
     if strict:
         findings = [
             finding.model_copy(update={"severity": "error"})
@@ -152,4 +152,6 @@ def _concluded(findings: list[Finding], *, strict: bool) -> Checked:
             else finding
             for finding in findings
         ]
-    return Checked(findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity])))
+    return CheckedSkill(
+        findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity]))
+    )

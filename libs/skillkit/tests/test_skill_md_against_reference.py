@@ -13,7 +13,7 @@ import pytest
 from skills_ref.parser import read_properties  # type: ignore[import-untyped]
 from skills_ref.validator import validate  # type: ignore[import-untyped]
 
-from assay_ingest.domain.check import check_folder
+from assay_skillkit.check import check_folder
 
 BASE = "name: demo\ndescription: Does a thing.\n"
 

@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import archive_rules as rules
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.rule import shown
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import archive as rules
+from assay_skillkit.rules.rule import shown
 
 _DRIVE: Final = re.compile(r"^[A-Za-z]:")
 _BIDI: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from assay_ingest.domain.fitting import fitting
+from assay_skillkit.fitting import fitting
 
 MAX_COMMANDS: Final = 200
 MAX_COMMAND: Final = 2_000

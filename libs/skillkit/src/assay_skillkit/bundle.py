@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final
 from zlib import crc32
 
-from assay_ingest.domain.tree import Tree
+from assay_skillkit.tree import Tree
 
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
@@ -32,7 +32,7 @@ _PIECE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenBundle:
     sha256: str
     size: int
 
@@ -50,7 +50,7 @@ class _Entry:
         return 0 if self.name.isascii() else _UTF8
 
 
-def write_bundle(files: Tree, name: str, target: BinaryIO) -> Written:
+def write_bundle(files: Tree, name: str, target: BinaryIO) -> WrittenBundle:
     """Write the bundle of skill `name` into `target`, which is empty and can be sought in.
 
     Raises:
@@ -125,7 +125,7 @@ def _central(entry: _Entry) -> bytes:
     return header + entry.name
 
 
-def _measured(target: BinaryIO) -> Written:
+def _measured(target: BinaryIO) -> WrittenBundle:
     target.seek(0)
     digest = hashlib.sha256()
     size = 0
@@ -133,4 +133,4 @@ def _measured(target: BinaryIO) -> Written:
         digest.update(piece)
         size += len(piece)
     target.seek(0)
-    return Written(digest.hexdigest(), size)
+    return WrittenBundle(digest.hexdigest(), size)

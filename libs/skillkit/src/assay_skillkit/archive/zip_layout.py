@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import archive_rules as rules
-from assay_ingest.domain.rule import shown
-from assay_ingest.domain.zipindex import LOCAL_SIGNATURE, UTF8_FLAG, Index, IndexEntry
+from assay_skillkit.archive.zip_index import LOCAL_SIGNATURE, UTF8_FLAG, Index, IndexEntry
+from assay_skillkit.rules import archive as rules
+from assay_skillkit.rules.rule import shown
 
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
 _DESCRIPTOR_FLAG: Final = 0x0008
@@ -90,7 +90,7 @@ def _sizes_agree(entry: IndexEntry, crc: int, packed: int, size: int, extra: byt
         size, packed = wide
     expected = (entry.crc, entry.packed, entry.size)
     if entry.flags & _DESCRIPTOR_FLAG:
-        # Written before the sizes were known: then they are zero here and follow the data.
+        # WrittenBundle before the sizes were known: then they are zero here and follow the data.
         return all(a in (0, b) for a, b in zip((crc, packed, size), expected, strict=True))
     return (crc, packed, size) == expected
 

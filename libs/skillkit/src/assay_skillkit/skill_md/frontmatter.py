@@ -12,10 +12,10 @@ from strictyaml.parser import StrictYAMLLoader  # type: ignore[import-untyped]
 from strictyaml.ruamel.comments import CommentedMap  # type: ignore[import-untyped]
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import skill_rules as rules
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.plain_yaml import read_plain
-from assay_ingest.domain.rule import shown
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import skill as rules
+from assay_skillkit.rules.rule import shown
+from assay_skillkit.skill_md.plain_yaml import read_plain
 
 SPEC_KEYS: Final = frozenset(
     {"name", "description", "license", "allowed-tools", "metadata", "compatibility"}

@@ -12,17 +12,13 @@ import structlog
 from assay_contracts.rpc import (
     IngestSubmit,
     Problem,
-    ProblemCode,
-    ProblemDetails,
     ProblemError,
     RegisterReply,
     RegisterSkill,
     SubmitReply,
 )
 from assay_contracts.skills import BundleRef, Finding, SkillManifest
-from assay_ingest.domain.archive_rules import ARCHIVE_TOO_LARGE
-from assay_ingest.domain.bundle import Written, write_bundle
-from assay_ingest.domain.check import Checked, check_archive
+from assay_ingest.domain.refusals import listed_findings, refusal_of
 from assay_ingest.ports import (
     Bundles,
     Records,
@@ -31,9 +27,9 @@ from assay_ingest.ports import (
     UploadMissing,
     Uploads,
 )
+from assay_skillkit.bundle import WrittenBundle, write_bundle
+from assay_skillkit.check import CheckedSkill, check_archive
 
-MAX_FINDINGS: Final = 100
-"""More would crowd a message, and nobody reads them before the first ones are mended."""
 IN_MEMORY: Final = 1024 * 1024
 UPLOADS: Final = UUID("5d6f4f0e-6d0c-4b0e-8a5e-0f3c7c1f4b9a")
 """The namespace of ids of uploads that have a key."""
@@ -60,13 +56,18 @@ class SubmitUpload:
         try:
             return await self._submitted(request)
         except UploadMissing as error:
-            raise _refusal(
-                "INVALID_REQUEST", "The upload is no longer there. Send the file again."
+            raise ProblemError(
+                Problem(
+                    code="INVALID_REQUEST",
+                    message="The upload is no longer there. Send the file again.",
+                )
             ) from error
         except StorageUnavailable as error:
-            raise _refusal(
-                "SERVICE_UNAVAILABLE",
-                f"The upload could not be stored: {error}. Try again in a few seconds.",
+            raise ProblemError(
+                Problem(
+                    code="SERVICE_UNAVAILABLE",
+                    message=f"The upload could not be stored: {error}. Try again in a few seconds.",
+                )
             ) from error
         finally:
             if request.content is None:
@@ -98,11 +99,11 @@ class SubmitUpload:
                 _check_and_pack, upload, bundle, request.filename, self.strict
             )
             if checked.manifest is None or written is None:
-                raise _refused(checked)
+                raise ProblemError(refusal_of(checked))
             key = f"{written.sha256}-{request.upload_id}"
             await self.bundles.keep(key, bundle)
         reference = BundleRef(key=key, sha256=written.sha256, size=written.size)
-        return reference, checked.manifest, checked.findings[:MAX_FINDINGS]
+        return reference, checked.manifest, listed_findings(checked)
 
     async def _registered(
         self,
@@ -151,28 +152,8 @@ def _scratch() -> BinaryIO:
 
 def _check_and_pack(
     upload: BinaryIO, bundle: BinaryIO, filename: str, strict: bool
-) -> tuple[Checked, Written | None]:
+) -> tuple[CheckedSkill, WrittenBundle | None]:
     checked = check_archive(upload, filename=filename, strict=strict)
     if checked.manifest is None or checked.files is None:
         return checked, None
     return checked, write_bundle(checked.files, checked.manifest.name, bundle)
-
-
-def _refused(checked: Checked) -> ProblemError:
-    first, count = checked.errors[0], len(checked.errors)
-    where = f" ({first.path})" if first.path else ""
-    more = f" There are {count - 1} more errors; see the findings." if count > 1 else ""
-    code: ProblemCode = "INVALID_SKILL_FORMAT"
-    if first.code == ARCHIVE_TOO_LARGE.code:
-        code = "FILE_TOO_LARGE"
-    elif checked.archive_is_bad:
-        code = "INVALID_ZIP"
-    return _refusal(
-        code, f"{first.message}{where} {first.fix}{more}", checked.findings[:MAX_FINDINGS]
-    )
-
-
-def _refusal(code: ProblemCode, message: str, findings: tuple[Finding, ...] = ()) -> ProblemError:
-    return ProblemError(
-        Problem(code=code, message=message, details=ProblemDetails(findings=findings))
-    )

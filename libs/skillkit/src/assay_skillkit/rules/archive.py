@@ -3,7 +3,7 @@
 from typing import Final
 
 from assay_contracts.skills import Severity
-from assay_ingest.domain.rule import Rule
+from assay_skillkit.rules.rule import Rule
 
 _REPACK: Final = "Zip the skill's folder again with any ordinary zip tool and upload that."
 _RENAME: Final = "Rename the file, then zip the folder again."

@@ -10,9 +10,9 @@ from typing import BinaryIO, Final
 from zlib import crc32
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import archive_rules as rules
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.rule import Rule
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import archive as rules
+from assay_skillkit.rules.rule import Rule
 
 END: Final = struct.Struct("<4s4H2LH")
 END_SIGNATURE: Final = b"PK\x05\x06"

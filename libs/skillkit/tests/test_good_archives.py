@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from assay_contracts.skills import SkillManifest
-from assay_ingest.domain.check import Checked, check_archive
-from assay_ingest.domain.limits import MIB
+from assay_skillkit.check import CheckedSkill, check_archive
+from assay_skillkit.limits import MIB
 from assay_testkit.archives import (
     FOLDER,
     SKILL_MD,
@@ -20,7 +20,7 @@ from assay_testkit.archives import (
 )
 
 
-def checked(data: bytes, *, strict: bool = False) -> Checked:
+def checked(data: bytes, *, strict: bool = False) -> CheckedSkill:
     return check_archive(io.BytesIO(data), filename="upload.zip", strict=strict)
 
 

@@ -13,9 +13,12 @@ from itertools import islice
 from typing import Final
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import skill_rules as rules
-from assay_ingest.domain.fitting import fitting
-from assay_ingest.domain.frontmatter import (
+from assay_skillkit.archive.paths import is_reserved
+from assay_skillkit.fitting import fitting
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import skill as rules
+from assay_skillkit.rules.rule import shown
+from assay_skillkit.skill_md.frontmatter import (
     SPEC_KEYS,
     Frontmatter,
     Value,
@@ -23,9 +26,6 @@ from assay_ingest.domain.frontmatter import (
     part,
     unsafe_values,
 )
-from assay_ingest.domain.limits import LIMITS, Limits
-from assay_ingest.domain.paths import is_reserved
-from assay_ingest.domain.rule import shown
 
 FILE_NAME: Final = "SKILL.md"
 MAX_NAME: Final = 64

@@ -1,30 +1,23 @@
 """What is read out of a sound skill: commands, references, dependencies, and the way back."""
 
 import io
-import json
-import os
 import time
-from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay_contracts.rpc import RegisterSkill
-from assay_contracts.skills import BundleRef, Dependencies, SkillManifest
-from assay_ingest.domain.archive_rules import NAME_EMPTY
-from assay_ingest.domain.check import Checked, check_archive
-from assay_ingest.domain.commands import documented_commands
-from assay_ingest.domain.render import render_skill_md
-from assay_ingest.domain.skillmd import read_skill_md
-from assay_ingest.service import MAX_FINDINGS
+from assay_contracts.skills import Dependencies, SkillManifest
+from assay_skillkit.check import CheckedSkill, check_archive
+from assay_skillkit.commands import documented_commands
+from assay_skillkit.skill_md.read import read_skill_md
+from assay_skillkit.skill_md.write import render_skill_md
 from assay_testkit.archives import SKILL_MD, Entry, raw_zip
 
-MESSAGE_BYTES = 1024 * 1024
 HEAD = "---\nname: demo\ndescription: Does a thing.\n"
 
 
-def checked(skill_md: str | bytes, **files: bytes) -> Checked:
+def checked(skill_md: str | bytes, **files: bytes) -> CheckedSkill:
     data = skill_md if isinstance(skill_md, bytes) else skill_md.encode()
     named = {name.replace("__", "/").replace("_dot_", "."): text for name, text in files.items()}
     entries = (Entry(name=f"demo/{name}", data=text) for name, text in named.items())
@@ -37,7 +30,7 @@ def manifest(skill_md: str | bytes, **files: bytes) -> SkillManifest:
     return result.manifest
 
 
-def codes(result: Checked) -> list[str]:
+def codes(result: CheckedSkill) -> list[str]:
     return [finding.code for finding in result.findings]
 
 
@@ -219,37 +212,6 @@ def test_the_manifest_holds_what_was_declared() -> None:
         ("SKILL.md", len(skill_md)),
         ("data/x.csv", 4),
     ]
-
-
-def test_whatever_a_skill_holds_its_record_fits_into_a_message() -> None:
-    escaped = "\x01" * 1_900
-    commands = "\n".join(f"echo {escaped} {n}" for n in range(200))
-    quotes = "'" + '"' * 30_000 + "'"
-    skill_md = f"{HEAD}a:\n  - {quotes}\nmetadata:\n  b: {quotes}\n---\n```sh\n{commands}\n```\n"
-    packages = "\n".join(f"p{n}{'é' * 290}" for n in range(500)).encode()
-    scripts = json.dumps({"dependencies": {f"p{n}": "技" * 290 for n in range(500)}}).encode()
-    folders = "/".join(["\U0001f600" * 60] * 3)
-    result = checked(
-        skill_md,
-        requirements_dot_txt=packages,
-        package_dot_json=scripts,
-        noise=os.urandom(50_000),
-        **{f"{folders}/{n}": b"x" for n in range(496)},
-    )
-
-    assert result.manifest is not None, result.findings
-    assert len(result.manifest.files) == 500
-    assert result.manifest.commands
-    assert result.manifest.dependencies.pip
-    record = RegisterSkill(
-        upload_id=uuid4(),
-        uploaded_by="admin",
-        bundle=BundleRef(key="k" * 200, sha256="0" * 64, size=1),
-        manifest=result.manifest,
-    )
-    longest = NAME_EMPTY.at("\U0001f600" * 400, "\U0001f600" * 400)
-    findings = longest.model_dump_json().encode() * MAX_FINDINGS
-    assert len(record.model_dump_json().encode()) + len(findings) < MESSAGE_BYTES
 
 
 TEXT = st.text(

@@ -8,9 +8,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import skill_rules as rules
-from assay_ingest.domain.commands import Block, blocks
-from assay_ingest.domain.rule import shown
+from assay_skillkit.commands import Block, blocks
+from assay_skillkit.rules import skill as rules
+from assay_skillkit.rules.rule import shown
 
 MAX_MISSING: Final = 20
 

@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import archive_rules as rules
-from assay_ingest.domain.limits import Limits
-from assay_ingest.domain.tree import Tree, read_start
-from assay_ingest.domain.zipindex import BadArchive, Index, read_index
+from assay_skillkit.archive.zip_index import BadArchive, Index, read_index
+from assay_skillkit.limits import Limits
+from assay_skillkit.rules import archive as rules
+from assay_skillkit.tree import Tree, read_start
 
 _ARCHIVES: Final = frozenset(
     {".zip", ".skill", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".jar", ".whl"}

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain import skill_rules as rules
-from assay_ingest.domain.rule import shown
-from assay_ingest.domain.skillmd import FILE_NAME
-from assay_ingest.domain.tree import SkillTree, Tree
+from assay_skillkit.rules import skill as rules
+from assay_skillkit.rules.rule import shown
+from assay_skillkit.skill_md.read import FILE_NAME
+from assay_skillkit.tree import SkillTree, Tree
 
 _LOWER_CASE = FILE_NAME.lower()
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from assay_ingest.domain import archive_rules, skill_rules
-from assay_ingest.domain.rule import Rule
+from assay_skillkit.rules import archive, skill
+from assay_skillkit.rules.rule import Rule
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {
         rule.code: rule
-        for module in (archive_rules, skill_rules)
+        for module in (archive, skill)
         for rule in vars(module).values()
         if isinstance(rule, Rule)
     }

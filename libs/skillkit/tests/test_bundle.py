@@ -9,15 +9,15 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay_ingest.domain.bundle import Written, write_bundle
-from assay_ingest.domain.check import Checked, check_archive, check_folder
+from assay_skillkit.bundle import WrittenBundle, write_bundle
+from assay_skillkit.check import CheckedSkill, check_archive, check_folder
 from assay_testkit.archives import FOLDER, SKILL_MD, Entry, raw_zip
 
 SCRIPT = b"#!/bin/sh\necho hello\n"
 GOLDEN = "8502bebc1e4a5044a6efe3594f829ba86f26c8ab70cc382ace8679580155ba92"
 
 
-def bundle_of(checked: Checked) -> tuple[Written, bytes]:
+def bundle_of(checked: CheckedSkill) -> tuple[WrittenBundle, bytes]:
     assert checked.manifest is not None, checked.findings
     assert checked.files is not None
     target = io.BytesIO()
@@ -25,7 +25,7 @@ def bundle_of(checked: Checked) -> tuple[Written, bytes]:
     return written, target.getvalue()
 
 
-def bundled(data: bytes) -> tuple[Written, bytes]:
+def bundled(data: bytes) -> tuple[WrittenBundle, bytes]:
     return bundle_of(check_archive(io.BytesIO(data)))
 
 
