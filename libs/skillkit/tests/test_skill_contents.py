@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from assay_contracts.skills import Dependencies, SkillManifest
 from assay_skillkit.check import CheckedSkill, check_archive
-from assay_skillkit.commands import documented_commands
+from assay_skillkit.commands import commands_as_written
+from assay_skillkit.skill_md.markdown import read_markdown
 from assay_skillkit.skill_md.read import read_skill_md
 from assay_skillkit.skill_md.write import render_skill_md
 from assay_testkit.archives import SKILL_MD, Entry, raw_zip
@@ -63,13 +64,13 @@ def codes(result: CheckedSkill) -> list[str]:
     ],
 )
 def test_documented_commands(body: str, commands: list[str]) -> None:
-    assert list(documented_commands(body)) == commands
+    assert list(commands_as_written(read_markdown(body))) == commands
 
 
 def test_an_endless_block_is_read_once() -> None:
     started = time.monotonic()
 
-    documented_commands("```bash\n" + 'echo "\n' * 100_001 + "```")
+    commands_as_written(read_markdown("```bash\n" + 'echo "\n' * 100_001 + "```"))
 
     assert time.monotonic() - started < 5
 

@@ -9,11 +9,11 @@ from assay_agentkit.agents import Bounds
 from assay_agentkit.matching import best_match
 from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_agentkit.rehearse_commands import commands_for_task
-from assay_agentkit.skillmd import parse_skill
 from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD, plan_policy
 from assay_judge.service import PlanTasks
+from assay_skillkit.document import parse_skill
 from assay_testkit.judge import WORD_COUNTER, judge_agents, planning_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "skills"

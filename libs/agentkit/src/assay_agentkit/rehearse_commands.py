@@ -10,9 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_agentkit.commands import SKILL_FOLDERS, CommandShape, extension, shape_of
 from assay_agentkit.matching import content_words
-from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand, SkillDocument
+from assay_skillkit.commands import DocumentedCommand
+from assay_skillkit.document import SkillDocument
+from assay_skillkit.file_names import FILE_NAME, extension
+from assay_skillkit.shell.shapes import SKILL_FOLDERS, CommandShape, shape_of
 
 _FOLDER_NAME: Final = re.compile(r"`((?:[\w-][\w.-]*/)+)`")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")

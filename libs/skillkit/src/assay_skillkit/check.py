@@ -7,13 +7,14 @@ from typing import BinaryIO, Final
 
 from assay_contracts.skills import FileEntry, Finding, SkillManifest
 from assay_skillkit.archive.read import read_archive
-from assay_skillkit.commands import documented_commands
+from assay_skillkit.commands import commands_as_written
 from assay_skillkit.dependencies import declared
 from assay_skillkit.folder import read_folder
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.locate import find_skill
 from assay_skillkit.rules import RULES
 from assay_skillkit.rules import skill as skill_rules
+from assay_skillkit.skill_md.markdown import read_markdown
 from assay_skillkit.skill_md.read import FILE_NAME, read_skill_md
 from assay_skillkit.skill_md.references import reference_problems
 from assay_skillkit.tree import SkillTree, Tree, read_start
@@ -109,10 +110,9 @@ def _skill_checked(
     )
     findings.extend(problems)
     findings.extend(_secret_files(skill.sizes))
+    body = read_markdown(skill_md.body)
     if sound:
-        findings.extend(
-            reference_problems(skill_md.body, skill_md.body_line, skill.sizes, FILE_NAME)
-        )
+        findings.extend(reference_problems(body, skill_md.body_line, skill.sizes, FILE_NAME))
     concluded = _concluded(findings, strict=strict)
     if concluded.errors:
         return concluded
@@ -126,7 +126,7 @@ def _skill_checked(
         other_fields=skill_md.other_fields,
         dependencies=dependencies,
         files=_file_entries(skill),
-        commands=documented_commands(skill_md.body),
+        commands=commands_as_written(body),
         body_lines=skill_md.body_lines,
         size=sum(skill.sizes.values()),
     )

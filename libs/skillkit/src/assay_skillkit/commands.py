@@ -1,145 +1,92 @@
 """The shell commands that a SKILL.md documents."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from assay_skillkit.fitting import fitting
+from assay_skillkit.json_size import first_within
+from assay_skillkit.shell.blocks import block_commands
+from assay_skillkit.skill_md.markdown import FencedBlock, Markdown, plain_text
 
 MAX_COMMANDS: Final = 200
 MAX_COMMAND: Final = 2_000
 MAX_BYTES: Final = 64 * 1024
-"""Of all commands together."""
+"""Of all commands together, as JSON."""
 
-_FENCE: Final = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 _SHELLS: Final = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session"})
-_PROMPT: Final = re.compile(r"^\s*(?:[\w.@~:/-]+)?\$\s+")
-_HEREDOC: Final = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
-_OPENERS: Final = frozenset({"if", "for", "while", "until", "case", "select"})
-_CLOSERS: Final = frozenset({"fi", "done", "esac"})
-_WORD: Final = re.compile(r"[^\s;&|()]+")
+_PROGRAMS: Final = re.compile(r"^(?:python3?|node|bash|sh|uv run|npx|deno|ruby|perl|\./)\b|^\./")
+DATA_LANGUAGES: Final = frozenset(
+    {"csv", "tsv", "json", "jsonl", "yaml", "yml", "xml", "html", "ini", "toml", "sql"}
+    | {"text", "txt", "plaintext", "markdown", "md", "log", ""}
+)
+_OUTPUT_WORDS: Final = re.compile(
+    r"\b(output|outputs|prints?|printed|produces?|returns?|result|results|response)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A fenced block: its language, its lines, and the line of its opening fence in the body."""
-
-    language: str
-    lines: tuple[str, ...]
-    line: int
-
-
-def blocks(body: str) -> Iterator[Block]:
-    """The fenced blocks of a Markdown text, at any indentation; an unclosed one runs to the end."""
-    opening: re.Match[str] | None = None
-    opened_at = 0
-    kept: list[str] = []
-    for number, row in enumerate(body.split("\n"), start=1):
-        if opening is None:
-            opening, opened_at, kept = _FENCE.match(row), number, []
-        elif _closes(row, opening["ticks"]):
-            yield Block(_language(opening["info"]), tuple(kept), opened_at)
-            opening = None
-        else:
-            kept.append(row.removeprefix(opening["indent"]))
-    if opening is not None:
-        yield Block(_language(opening["info"]), tuple(kept), opened_at)
+class DocumentedCommand:
+    command: str
+    """As a shell would take it: prompt and comments gone, continued lines joined."""
+    heading: str
+    """Of the section it stands in."""
+    lead: str
+    """What is said right before it: the comment above it, else the paragraph above its block."""
+    expected_output: str = ""
+    """What it is documented to print; empty if nothing is."""
+    written: str = ""
+    """As it stands in the document, prompt gone, on as many lines."""
 
 
-def _closes(row: str, ticks: str) -> bool:
-    bare = row.strip()
-    return len(bare) >= len(ticks) and not bare.strip(ticks[0])
+def holds_commands(block: FencedBlock) -> bool:
+    """Whether it is a shell block, by its language or, where it has none, by its first line."""
+    if block.language in _SHELLS:
+        return True
+    first = next((line for line in block.lines if line.strip()), "")
+    return not block.language and bool(_PROGRAMS.match(first.strip().removeprefix("$ ")))
 
 
-def _language(info: str) -> str:
-    words = info.strip().strip("{}").lstrip(".").split()
-    return words[0].lower() if words else ""
+def shows_output(block: FencedBlock) -> bool:
+    """Whether it shows what a command prints, as the words above it say."""
+    return block.language in DATA_LANGUAGES and bool(_OUTPUT_WORDS.search(block.lead))
 
 
-def documented_commands(body: str) -> tuple[str, ...]:
-    """Commands in order of appearance: prompts stripped, output and comments left out.
+def documented_commands(document: Markdown) -> tuple[DocumentedCommand, ...]:
+    """Commands in order of appearance, with what is said about them.
 
     A command that goes on over several lines (a backslash, a loop, a here-document) is one.
     """
+    return tuple(_documented(document.blocks))
+
+
+def commands_as_written(document: Markdown) -> tuple[str, ...]:
+    """The documented commands as they stand there, as many as go into a message."""
     found = (
-        command
-        for block in blocks(body)
-        if block.language in _SHELLS
-        for command in _commands_of(block)
-        if len(command) <= MAX_COMMAND
+        command.written
+        for command in documented_commands(document)
+        if len(command.written) <= MAX_COMMAND
     )
-    return tuple(fitting(islice(found, MAX_COMMANDS), MAX_BYTES))
+    return tuple(first_within(islice(found, MAX_COMMANDS), MAX_BYTES))
 
 
-def _commands_of(block: Block) -> Iterator[str]:
-    prompted = any(_PROMPT.match(row) for row in block.lines)
-    open_rows: list[str] = []
-    shell = _Shell()
-    for row in block.lines:
-        text = row.rstrip()
-        if not open_rows:
-            if prompted and not _PROMPT.match(text):
-                continue
-            text = _PROMPT.sub("", text)
-            if not text.strip() or text.lstrip().startswith("#"):
-                continue
-        elif prompted:
-            text = text.removeprefix("> ")
-        open_rows.append(text)
-        if shell.is_complete_after(text):
-            yield "\n".join(open_rows).strip()
-            open_rows, shell = [], _Shell()
-    if open_rows:
-        yield "\n".join(open_rows).strip()
-
-
-class _Shell:
-    """Follows a command row by row, each character once, to tell where it ends."""
-
-    def __init__(self) -> None:
-        self._quote = ""
-        self._heredoc: str | None = None
-        self._depth = 0
-        self._opened = False
-        self._is_compound = False
-
-    def is_complete_after(self, row: str) -> bool:
-        if self._heredoc is not None:
-            return row.strip() == self._heredoc
-        first = not self._opened
-        code = self._outside_quotes(row)
-        words = _WORD.findall(code)
-        if first:
-            self._opened = True
-            self._is_compound = bool(words) and words[0] in _OPENERS
-        if heredoc := _HEREDOC.search(row):
-            self._heredoc = heredoc[2]
-            return False
-        if self._is_compound:
-            self._depth += sum(word in _OPENERS for word in words)
-            self._depth -= sum(word in _CLOSERS for word in words)
-        going_on = code.endswith(("\\", "|", "&&"))
-        return not self._quote and not going_on and self._depth <= 0
-
-    def _outside_quotes(self, row: str) -> str:
-        kept: list[str] = []
-        escaped = False
-        for at, c in enumerate(row):
-            if escaped:
-                escaped = False
-            elif c == "\\" and self._quote != "'":
-                escaped = True
-            elif self._quote:
-                if c == self._quote:
-                    self._quote = ""
-                continue
-            elif c in "'\"":
-                self._quote = c
-                continue
-            elif c == "#" and (at == 0 or row[at - 1].isspace()):
-                break
-            if not self._quote:
-                kept.append(c)
-        return "".join(kept).rstrip()
+def _documented(blocks: Sequence[FencedBlock]) -> Iterator[DocumentedCommand]:
+    for index, block in enumerate(blocks):
+        if not holds_commands(block):
+            continue
+        found = [
+            DocumentedCommand(
+                command=each.command,
+                heading=block.heading,
+                lead=plain_text(each.comment or block.lead),
+                expected_output=each.output,
+                written=each.written,
+            )
+            for each in block_commands(block.lines)
+        ]
+        after = blocks[index + 1] if index + 1 < len(blocks) else None
+        if found and after and shows_output(after) and after.heading == block.heading:
+            found[-1] = replace(found[-1], expected_output=found[-1].expected_output or after.text)
+        yield from found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from assay_contracts.skills import Dependencies, Finding
-from assay_skillkit.fitting import fitting
+from assay_skillkit.json_size import first_within
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import skill as rules
 from assay_skillkit.rules.rule import shown
@@ -47,7 +47,7 @@ class _Gathered:
 
 def _kept(items: list[str]) -> tuple[str, ...]:
     each_once = dict.fromkeys(item[:MAX_LENGTH] for item in items)
-    return tuple(fitting(each_once, MAX_BYTES))[:MAX_EACH]
+    return tuple(first_within(each_once, MAX_BYTES))[:MAX_EACH]
 
 
 def declared(

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from assay_agentkit.failures import AgentFailed
 from assay_agentkit.side_by_side import together
-from assay_agentkit.skillmd import parse_skill
 from assay_contracts.base import Failure, Result
 from assay_contracts.grades import Grade, GradingRequested, RunGraded
 from assay_contracts.reports import ReportRequested, ReportWritten
@@ -19,6 +18,7 @@ from assay_judge.domain.grading import draft_problems, settle
 from assay_judge.domain.plan import as_tasks, plan_problems
 from assay_judge.domain.prose import as_prose, prose_problems
 from assay_judge.ports import Agents, Bundles, Graders, Session, StoreFailed, Traces
+from assay_skillkit.document import parse_skill
 
 PLAN_TRIES = 3
 GRADE_TRIES = 3

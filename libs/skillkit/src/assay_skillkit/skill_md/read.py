@@ -14,7 +14,7 @@ from typing import Final
 
 from assay_contracts.skills import Finding
 from assay_skillkit.archive.paths import is_reserved
-from assay_skillkit.fitting import fitting
+from assay_skillkit.json_size import first_within
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import skill as rules
 from assay_skillkit.rules.rule import shown
@@ -279,7 +279,7 @@ def _other_fields(values: dict[str, Value]) -> dict[str, str]:
         for key, value in values.items()
         if key not in SPEC_KEYS
     }
-    kept = len(list(fitting((key + text for key, text in texts.items()), MAX_OTHER_FIELDS)))
+    kept = len(list(first_within((key + text for key, text in texts.items()), MAX_OTHER_FIELDS)))
     return dict(islice(texts.items(), kept))
 
 

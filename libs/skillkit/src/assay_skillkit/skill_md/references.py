@@ -8,9 +8,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from assay_contracts.skills import Finding
-from assay_skillkit.commands import Block, blocks
+from assay_skillkit.commands import holds_commands
 from assay_skillkit.rules import skill as rules
 from assay_skillkit.rules.rule import shown
+from assay_skillkit.skill_md.markdown import FencedBlock, Markdown
 
 MAX_MISSING: Final = 20
 
@@ -25,7 +26,7 @@ _BUNDLED: Final = re.compile(r"^(?:\./)?((?:scripts|references)/[^\s'\"`;|&()=,:
 
 
 def reference_problems(
-    body: str, first_line: int, files: Iterable[str], path: str
+    body: Markdown, first_line: int, files: Iterable[str], path: str
 ) -> Iterator[Finding]:
     """References in `body` to what is not among `files`: the first of each, with its line."""
     known = _with_folders(files)
@@ -56,16 +57,12 @@ def _with_folders(files: Iterable[str]) -> set[str]:
     return known
 
 
-def _targets(body: str) -> Iterator[tuple[str, int]]:
-    """Each path pointed at, with its line in `body`, in order."""
-    rows = body.split("\n")
-    fenced: set[int] = set()
-    for block in blocks(body):
-        fenced.update(range(block.line, block.line + len(block.lines) + 2))
-        yield from _command_targets(block)
-    for number, row in enumerate(rows, start=1):
-        if number in fenced:
-            continue
+def _targets(body: Markdown) -> Iterator[tuple[str, int]]:
+    """Each path pointed at, with its line in `body`: those in commands, then those in prose."""
+    for block in body.blocks:
+        if holds_commands(block):
+            yield from _command_targets(block)
+    for number, row in body.prose:
         for match in _CODE.finditer(row):
             for word in match[1].split():
                 yield from _bundled(word, number)
@@ -73,12 +70,10 @@ def _targets(body: str) -> Iterator[tuple[str, int]]:
             yield from _linked(match[1] or match[2], number)
 
 
-def _command_targets(block: Block) -> Iterator[tuple[str, int]]:
-    if block.language not in ("bash", "sh", "shell", "zsh", "console"):
-        return
-    for offset, row in enumerate(block.lines, start=1):
+def _command_targets(block: FencedBlock) -> Iterator[tuple[str, int]]:
+    for number, row in enumerate(block.lines, start=block.first_line + 1):
         for word in row.split(" #")[0].split():
-            yield from _bundled(word, block.line + offset)
+            yield from _bundled(word, number)
 
 
 def _bundled(word: str, line: int) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from assay_agentkit.commands import extension, is_text_file
 from assay_agentkit.matching import content_words
 from assay_agentkit.rehearsal import Reply, ToolUse, Turn, file_text
 from assay_agentkit.rehearse_commands import (
@@ -17,13 +16,14 @@ from assay_agentkit.rehearse_commands import (
     known_commands,
     leading_to,
 )
-from assay_agentkit.skillmd import SkillDocument, parse_skill
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task
 from assay_judge.domain.blindness import Secret
 from assay_judge.domain.plan import PlannedTask, TaskPlan, plan_problems
 from assay_judge.rehearsal.expectations import checks_for, is_silent, result_name
 from assay_judge.rehearsal.inputs import file_name, input_files
 from assay_judge.rehearsal.wording import Wording, aims, section_aims
+from assay_skillkit.document import SkillDocument, parse_skill
+from assay_skillkit.file_names import extension, is_text_file
 
 LITTLE_CAN_BE_TOLD: Final = "Without a language model only this can be told:"
 """Opens the success criterion of a task for a skill that documents no command."""

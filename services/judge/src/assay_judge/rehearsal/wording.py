@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_agentkit.matching import content_words, plain_words, stem
-from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand, SkillDocument
 from assay_judge.domain.blindness import Secret, leaks
+from assay_skillkit.commands import DocumentedCommand
+from assay_skillkit.document import SkillDocument
+from assay_skillkit.file_names import FILE_NAME
 
 _WORDS_TO_BE_FOUND_BY: Final = 4
 """Content words shared with the description that let an agent find the skill among others."""

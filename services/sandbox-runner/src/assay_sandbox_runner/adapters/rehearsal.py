@@ -16,8 +16,8 @@ from langchain_core.messages import ToolMessage
 from assay_agentkit.matching import best_match
 from assay_agentkit.rehearsal import Reply, ToolUse, Turn, exit_code, succeeded
 from assay_agentkit.rehearse_commands import commands_for_task
-from assay_agentkit.skillmd import parse_skill
 from assay_sandbox_runner.domain.text import clip
+from assay_skillkit.document import parse_skill
 
 _LISTED: Final = re.compile(
     r"^- \*\*(?P<name>[^*\n]+)\*\*: (?P<description>.*?)\n(?:  -> Allowed tools: [^\n]*\n)?"

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay_agentkit.shell import shell_lines
-from assay_agentkit.skillmd import parse_skill
+from assay_skillkit.document import parse_skill
+from assay_skillkit.shell.blocks import block_commands
 
 DOCUMENT = """---
 name: table-tools
@@ -96,7 +96,7 @@ def test_comments_and_loops_and_open_quotes() -> None:
         "python -c 'print(1)",
         "print(2)'",
     ]
-    assert [(line.command, line.comment) for line in shell_lines(block)] == [
+    assert [(line.command, line.comment) for line in block_commands(block)] == [
         ('for f in *.csv; do\n  echo "$f # not a comment"\ndone', "prepare"),
         ("python -c 'print(1)\nprint(2)'", ""),
     ]

@@ -12,17 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from assay_agentkit.skillmd import FILE_NAME
+from assay_skillkit.file_names import FILE_NAME, extension, is_text_file
+from assay_skillkit.shell.lexer import Fragment, fragments
 
 WordKind = Literal["literal", "input", "output", "skill", "value"]
 
-_PIECES: Final = re.compile(
-    r"<[A-Za-z][\w .:/|-]*>"  # placeholder
-    r"|\[[^\[\]\s][^\[\]]*\]"  # optional part
-    r"|\"(?:[^\"\\]|\\.)*\"|'[^']*'"
-    r"|[^\s\"'|&;()<>\[]+"
-    r"|\s+|[|&;()<>\[]+"
-)
 _SETUP: Final = re.compile(
     r"^(?:sudo\s+)?(?:python3?\s+-m\s+)?(?:pip3?|uv(?:\s+pip)?|npm|yarn|pnpm|apt(?:-get)?|brew|conda"
     r"|cargo|gem)\s+(?:install|add|sync|ci|i|update|upgrade)\b"
@@ -49,10 +43,6 @@ SKILL_FOLDERS: Final = frozenset({"scripts", "references", "assets", "templates"
 _PLACEHOLDER: Final = re.compile(
     r"^(?:<([^<>]+)>|\{\{?\s*([A-Za-z][\w -]*)\s*\}?\}|\$\{?([A-Z][A-Z_]*)\}?|((?:[A-Z]+_)*"
     r"(?:INPUT|OUTPUT|FILE|FILENAME|PATH|URL|DIR|TEXT|QUERY|NAME|NUMBER)(?:_[A-Z]+)*))$"
-)
-_BINARY: Final = frozenset(
-    {"png", "jpg", "jpeg", "gif", "svg", "pdf", "xls", "xlsx", "doc", "docx", "ppt", "pptx"}
-    | {"zip", "gz", "tar", "db", "sqlite", "wav", "mp3", "mp4", "parquet"}
 )
 _NUMBERS: Final = frozenset({"n", "num", "number", "count", "limit", "size", "max", "min", "top"})
 
@@ -93,16 +83,6 @@ class CommandShape:
         return "".join(_render(word, names, skill_root) for word in self.words).strip()
 
 
-def extension(path: str) -> str:
-    """`csv` for `a/b.csv`, `/` for a folder, empty where there is none."""
-    return "/" if path.endswith("/") else posixpath.splitext(path)[1].removeprefix(".").lower()
-
-
-def is_text_file(path: str) -> bool:
-    """Whether a file of this name can be written as text."""
-    return extension(path) not in _BINARY
-
-
 def shape_of(
     command: str, *, skill_name: str, skill_files: Collection[str], samples: Collection[str] = ()
 ) -> CommandShape:
@@ -116,7 +96,7 @@ def shape_of(
     """
     head, newline, rest = command.partition("\n")
     reader = _Reader(skill_name=skill_name, skill_files=skill_files, samples=samples)
-    words = [word for piece in _PIECES.findall(head) for word in reader.read(piece)]
+    words = [word for piece in fragments(head, notation=True) for word in reader.read(piece)]
     if newline:
         words.append(Word(newline + rest))
     is_setup = bool(_SETUP.match(head))
@@ -140,11 +120,13 @@ class _Reader:
         self._inputs: list[str] = []
         self._last = ""
 
-    def read(self, piece: str) -> Sequence[Word]:
-        if piece.startswith("[") or piece == "...":
+    def read(self, fragment: Fragment) -> Sequence[Word]:
+        piece = fragment.text
+        if fragment.kind == "optional" or piece == "...":
             return ()
-        if not piece.strip(" \t|&;()<>["):
+        if fragment.kind == "operator":
             self._operator(piece)
+        if fragment.kind not in ("bare", "quoted", "placeholder"):
             return (Word(piece),)
         flag, equals, value = piece.partition("=")
         if equals and re.fullmatch(r"--?[\w-]+", flag):

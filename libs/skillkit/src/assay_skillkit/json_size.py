@@ -1,10 +1,10 @@
-"""Lists that fit into a message, whatever a skill puts into them."""
+"""Lists that stay within a message, whatever a skill puts into them."""
 
 import json
 from collections.abc import Iterable, Iterator
 
 
-def fitting(items: Iterable[str], limit: int) -> Iterator[str]:
+def first_within(items: Iterable[str], limit: int) -> Iterator[str]:
     """The first of `items`, as many as come to no more than `limit` bytes of JSON together."""
     left = limit
     for item in items:

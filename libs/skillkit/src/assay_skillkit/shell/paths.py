@@ -6,19 +6,12 @@ followed. Quotes, `cd`, variables, loops, heredocs and `sh -c` are.
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-_OPERATORS: Final = ";&|()<>\n"
-_HEREDOC: Final = re.compile(
-    r"^(?P<line>[^\n]*?<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)[^\n]*)\n"
-    r"(?P<body>.*?)^[ \t]*(?P=tag)[ \t]*$",
-    re.DOTALL | re.MULTILINE,
-)
-_HEREDOC_MARK: Final = re.compile(r"<<-?[ \t]*(['\"]?)\w+\1")
-_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+from assay_skillkit.shell.lexer import fragments
+
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _PATH_IN_TEXT: Final = re.compile(r"[\w./*?$~-]*/[\w./*?~-]+")
@@ -71,56 +64,53 @@ def paths_used(command: str, cwd: str) -> list[PathUse]:
 def _read(command: str, shell: _Shell, depth: int) -> Iterator[PathUse]:
     if depth > _DEEPEST:
         return
-    bodies: list[str] = []
-
-    def take_out(match: re.Match[str]) -> str:
-        bodies.append(match["body"])
-        return _HEREDOC_MARK.sub(f" <<{len(bodies) - 1} ", match["line"])
-
-    for words in _simple_commands(_HEREDOC.sub(take_out, command)):
-        yield from _simple(words, bodies, shell, depth)
+    for simple in _simple_commands(command):
+        yield from _paths_of(simple, shell, depth)
 
 
-def _simple_commands(command: str) -> list[list[str]]:
-    """The command cut at `;`, `&&`, `|` and their like; redirections stay with their command."""
-    found: list[list[str]] = [[]]
-    for token in _tokens(command):
-        if _separates(token):
-            found.append([])
-        else:
-            found[-1].append(token)
-    return [words for words in found if words]
+@dataclass(slots=True)
+class _SimpleCommand:
+    """What stands between two of `;`, `&&`, `|` and their like."""
+
+    words: list[str] = field(default_factory=list)
+    """Targets of redirections stand among them."""
+    here_documents: list[str] = field(default_factory=list)
 
 
-def _separates(token: str) -> bool:
-    if not token or set(token) - set(_OPERATORS):
-        return False
-    return not set(token) & set("<>") or bool(set(token) & set(";()\n"))
+def _simple_commands(command: str) -> list[_SimpleCommand]:
+    found = [_SimpleCommand()]
+    awaiting: list[_SimpleCommand] = []
+    in_word = False
+    for fragment in fragments(command):
+        match fragment.kind:
+            case "bare" | "quoted" if in_word:
+                found[-1].words[-1] += fragment.value
+            case "bare" | "quoted":
+                found[-1].words.append(fragment.value)
+            case "operator" | "newline" if _separates(fragment.text):
+                found.append(_SimpleCommand())
+            case "here_mark":
+                awaiting.append(found[-1])
+            case "here_body":
+                awaiting.pop(0).here_documents.append(fragment.value)
+            case "unclosed":
+                found.extend(_SimpleCommand(row.split()) for row in fragment.text.split("\n"))
+            case _:
+                pass
+        in_word = fragment.kind in ("bare", "quoted")
+    return [simple for simple in found if simple.words]
 
 
-def _tokens(command: str) -> list[str]:
-    for text in (command, _COMMENT.sub("", command)):
-        lexer = shlex.shlex(text, posix=True, punctuation_chars=_OPERATORS)
-        lexer.whitespace = " \t\r"
-        lexer.whitespace_split = True
-        lexer.commenters = ""
-        try:
-            return list(lexer)
-        except ValueError:  # a quote that never closes; it may stand in a comment
-            continue
-    return command.replace("\n", " \n ").split(" ")
+def _separates(operator: str) -> bool:
+    """Redirections do not: they stay with their command."""
+    return not set(operator) & set("<>") or bool(set(operator) & set(";()"))
 
 
-def _simple(
-    words: Sequence[str], bodies: Sequence[str], shell: _Shell, depth: int
-) -> Iterator[PathUse]:
-    words = _without_prefixes(words, shell)
-    if not words or words[0].startswith("#"):
-        return
-    if words[0] == "for" and "in" in words[2:3]:
+def _paths_of(simple: _SimpleCommand, shell: _Shell, depth: int) -> Iterator[PathUse]:
+    words = _without_prefixes(simple.words, shell)
+    if words[:1] == ["for"] and "in" in words[2:3]:
         shell.variables[words[1]] = [value for word in words[3:] for value in shell.expand(word)]
         return
-    heredocs, words = _heredocs(words, bodies)
     words = [expanded for word in words for expanded in shell.expand(word)]
     if not words:
         return
@@ -128,11 +118,11 @@ def _simple(
     if program == "cd":
         shell.cwd = shell.resolve(words[1]) if len(words) > 1 else shell.cwd
         return
-    for body in heredocs:
+    for text in simple.here_documents:
         if program in _SHELLS:
-            yield from _read(body, shell, depth + 1)
+            yield from _read(text, shell, depth + 1)
         elif program not in _TAKES_TEXT:
-            yield from _paths_in_code(program, body, shell)
+            yield from _paths_in_code(program, text, shell)
     yield from _arguments(program, words, shell, depth)
 
 
@@ -151,20 +141,6 @@ def _without_prefixes(words: Sequence[str], shell: _Shell) -> list[str]:
         while rest and rest[0].startswith("-"):
             rest = rest[1:]
     return rest
-
-
-def _heredocs(words: Sequence[str], bodies: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The texts fed to the command, and its words without the marks that stood for them."""
-    fed: list[str] = []
-    kept: list[str] = []
-    previous = ""
-    for word in words:
-        if previous == "<<" and word.isdigit() and int(word) < len(bodies):
-            fed.append(bodies[int(word)])
-        elif set(word) - set("<>&|"):
-            kept.append(word)
-        previous = word
-    return fed, kept
 
 
 def _arguments(program: str, words: Sequence[str], shell: _Shell, depth: int) -> Iterator[PathUse]:
