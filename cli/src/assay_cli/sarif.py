@@ -9,7 +9,7 @@ from urllib.parse import quote
 from assay_contracts.skills import Finding
 from assay_skillkit.rules import RULES
 from assay_skillkit.rules.rule import Rule
-from assay_skillkit.skill_md.read import FILE_NAME
+from assay_skillkit.skill_md.read import SKILL_MD
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -67,7 +67,7 @@ def _location(source: Path, finding: Finding) -> dict[str, object]:
             **({"logicalLocations": inside} if inside else {}),
         }
     # A finding about the skill as a whole is shown at its main file.
-    path = source / (finding.path or FILE_NAME)
+    path = source / (finding.path or SKILL_MD)
     place: dict[str, object] = {"artifactLocation": {"uri": _uri(path)}}
     if finding.line is not None:
         place["region"] = {"startLine": finding.line}

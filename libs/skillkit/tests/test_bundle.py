@@ -4,14 +4,18 @@ import hashlib
 import io
 import unicodedata
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay_skillkit.bundle import WrittenBundle, write_bundle
+from assay_contracts.skills import BundleRef
+from assay_skillkit.bundle import BundleUnreadable, WrittenBundle, read_bundle, write_bundle
 from assay_skillkit.check import CheckedSkill, check_archive, check_folder
-from assay_testkit.archives import FOLDER, SKILL_MD, Entry, raw_zip
+from assay_skillkit.limits import LIMITS, MIB
+from assay_testkit.archives import FOLDER, SKILL_MD, Entry, raw_zip, skill_zip
 
 SCRIPT = b"#!/bin/sh\necho hello\n"
 GOLDEN = "8502bebc1e4a5044a6efe3594f829ba86f26c8ab70cc382ace8679580155ba92"
@@ -105,3 +109,64 @@ def test_a_bundle_is_a_valid_upload_that_gives_itself(
         assert {
             name: archive.read(f"demo/{unicodedata.normalize('NFC', name)}") for name in files
         } == files
+
+
+def ref_of(data: bytes) -> BundleRef:
+    return BundleRef(key="k", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+
+
+def test_what_is_written_is_read_back() -> None:
+    upload = raw_zip(
+        Entry(name="SKILL.md", data=SKILL_MD),
+        Entry(name="scripts/run.sh", data=SCRIPT),
+        Entry(name="é.txt", data=b""),
+    )
+    _, data = bundled(upload)
+
+    bundle = read_bundle(data, ref_of(data))
+
+    assert bundle.name == "demo"
+    assert {path: b"".join(bundle.files.chunks(path)) for path in bundle.files.sizes} == {
+        "SKILL.md": SKILL_MD,
+        "scripts/run.sh": SCRIPT,
+        "é.txt": b"",
+    }
+    assert [path for path in bundle.files.sizes if bundle.is_program(path)] == ["scripts/run.sh"]
+
+
+def test_a_bundle_may_be_larger_than_an_upload() -> None:
+    zeros = bytes(30 * MIB)
+    limits = replace(LIMITS, ratio=10_000)
+    upload = raw_zip(
+        Entry(name="SKILL.md", data=SKILL_MD),
+        *(Entry(name=f"{n}.bin", data=zeros) for n in range(2)),
+    )
+    _, data = bundle_of(check_archive(io.BytesIO(upload), limits=limits))
+
+    assert len(data) > LIMITS.packed
+    assert read_bundle(data, ref_of(data)).files.sizes["1.bin"] == len(zeros)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"not a zip", "no readable zip"),
+        (raw_zip(Entry(name="a/README.md", data=b"x")), "no readable a/SKILL.md"),
+        (raw_zip(Entry(name="SKILL.md", data=SKILL_MD)), "no readable SKILL.md/SKILL.md"),
+        (skill_zip(Entry(name="other/x", data=b"x")), "exactly one folder"),
+        (skill_zip(Entry(name="demo/../x", data=b"x")), "leads out of the folder"),
+        (skill_zip(Entry(name="/etc/x", data=b"x")), "root of a disk"),
+        (skill_zip(Entry(name="demo/x", data=b"x", mode=0o120777)), "is a link"),
+        (skill_zip(Entry(name="demo/x", data=b"x", crc=1)), "checksum"),
+        (skill_zip(Entry(name="demo/x", data=b"x"), Entry(name="demo/X", data=b"x")), "same as"),
+        (skill_zip() + b"more", "Bytes follow"),
+    ],
+)
+def test_what_is_no_bundle_is_refused(data: bytes, says: str) -> None:
+    with pytest.raises(BundleUnreadable, match=says):
+        read_bundle(data, ref_of(data))
+
+
+def test_other_bytes_than_those_asked_for_are_refused() -> None:
+    with pytest.raises(BundleUnreadable, match="has sha256"):
+        read_bundle(skill_zip(), ref_of(b"other"))

@@ -10,25 +10,24 @@ zlib, and the address of a bundle must not.
 """
 
 import hashlib
+import io
 import stat
-import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final
-from zlib import crc32
+from zipfile import ZipFile, ZipInfo
 
-from assay_skillkit.tree import Tree
+from assay_contracts.skills import BundleRef
+from assay_skillkit.archive.read import read_entries
+from assay_skillkit.limits import LIMITS
+from assay_skillkit.skill_md.read import SKILL_MD
+from assay_skillkit.tree import SkillTree, Tree, read_start
 
-_LOCAL: Final = struct.Struct("<4s5H3L2H")
-_CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
-_END: Final = struct.Struct("<4s4H2LH")
-_VERSION: Final = 20
-_UNIX: Final = 3 << 8
-_UTF8: Final = 0x800
-_STORED: Final = 0
-_MIDNIGHT: Final = 0
-_FIRST_DAY: Final = 0x21
-"""1 January 1980."""
-_PIECE: Final = 1024 * 1024
+_UNIX: Final = 3
+_FIRST_TIME: Final = (1980, 1, 1, 0, 0, 0)
+_PROGRAM_START: Final = b"#!"
+_CHUNK: Final = 1024 * 1024
+_LIMITS: Final = replace(LIMITS, packed=LIMITS.unpacked + LIMITS.index * 2)
+"""Files are stored as they are, and each has a header in front and a line in the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +36,19 @@ class WrittenBundle:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    name: bytes
-    crc: int
-    size: int
-    mode: int
-    offset: int
+class BundleUnreadable(Exception):
+    """The stored bytes are not the bundle that was asked for."""
 
-    @property
-    def flags(self) -> int:
-        return 0 if self.name.isascii() else _UTF8
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    name: str
+    """Of the folder that its files lie in."""
+    files: SkillTree
+
+    def is_program(self, path: str) -> bool:
+        """Whether the file can be run by its name."""
+        return read_start(self.files, path, len(_PROGRAM_START)) == _PROGRAM_START
 
 
 def write_bundle(files: Tree, name: str, target: BinaryIO) -> WrittenBundle:
@@ -56,81 +57,52 @@ def write_bundle(files: Tree, name: str, target: BinaryIO) -> WrittenBundle:
     Raises:
         EntryRefused: The archive that `files` come from changed since it was checked.
     """
-    entries = [_write_file(files, path, name, target) for path in sorted(files.sizes)]
-    index_at = target.tell()
-    target.writelines(_central(entry) for entry in entries)
-    index_size = target.tell() - index_at
-    count = len(entries)
-    target.write(_END.pack(b"PK\x05\x06", 0, 0, count, count, index_size, index_at, 0))
+    with ZipFile(target, "w") as archive:
+        for path in sorted(files.sizes):
+            entry = ZipInfo(f"{name}/{path}", _FIRST_TIME)
+            entry.create_system = _UNIX
+            start = b""
+            with archive.open(entry, "w") as stored:
+                for chunk in files.chunks(path):
+                    start = start or chunk[: len(_PROGRAM_START)]
+                    stored.write(chunk)
+            mode = 0o755 if start == _PROGRAM_START else 0o644
+            # Kept by the archive's index alone, which is written last.
+            entry.external_attr = (stat.S_IFREG | mode) << 16
     return _measured(target)
 
 
-def _write_file(files: Tree, path: str, name: str, target: BinaryIO) -> _Entry:
-    offset = target.tell()
-    raw_name = f"{name}/{path}".encode()
-    # The header needs the checksum of what follows it, so it is written twice.
-    target.write(_local(_Entry(raw_name, 0, 0, 0, offset)))
-    crc = size = 0
-    start = b""
-    for piece in files.chunks(path):
-        start = start or piece[:2]
-        crc = crc32(piece, crc)
-        size += len(piece)
-        target.write(piece)
-    mode = 0o755 if start == b"#!" else 0o644
-    entry = _Entry(raw_name, crc, size, mode, offset)
-    target.seek(offset)
-    target.write(_local(entry))
-    target.seek(0, 2)
-    return entry
+def read_bundle(data: bytes, ref: BundleRef) -> Bundle:
+    """Verify a stored bundle byte by byte. Its files are read from `data` as they are asked for.
 
-
-def _local(entry: _Entry) -> bytes:
-    header = _LOCAL.pack(
-        b"PK\x03\x04",
-        _VERSION,
-        entry.flags,
-        _STORED,
-        _MIDNIGHT,
-        _FIRST_DAY,
-        entry.crc,
-        entry.size,
-        entry.size,
-        len(entry.name),
-        0,
-    )
-    return header + entry.name
-
-
-def _central(entry: _Entry) -> bytes:
-    header = _CENTRAL.pack(
-        b"PK\x01\x02",
-        _UNIX | _VERSION,
-        _VERSION,
-        entry.flags,
-        _STORED,
-        _MIDNIGHT,
-        _FIRST_DAY,
-        entry.crc,
-        entry.size,
-        entry.size,
-        len(entry.name),
-        0,
-        0,
-        0,
-        0,
-        (stat.S_IFREG | entry.mode) << 16,
-        entry.offset,
-    )
-    return header + entry.name
+    Raises:
+        BundleUnreadable: Its digest is another, it is no sound zip, or it holds no skill.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != ref.sha256:
+        raise BundleUnreadable(f"Bundle {ref.key} has sha256 {digest}, not {ref.sha256}.")
+    archive = read_entries(io.BytesIO(data), _LIMITS, keep_leftovers=True)
+    wrong = next((finding for finding in archive.findings if finding.severity == "error"), None)
+    if archive.tree is None or wrong is not None:
+        why = f": {wrong.message} ({wrong.path or 'as a whole'})" if wrong else ""
+        raise BundleUnreadable(f"Bundle {ref.key} is no readable zip{why}")
+    paths = {path.partition("/")[2]: path for path in archive.tree.sizes}
+    folders = {path.partition("/")[0] for path in paths.values()}
+    if len(folders) != 1:
+        raise BundleUnreadable(f"Bundle {ref.key} does not hold exactly one folder.")
+    name = folders.pop()
+    if SKILL_MD not in paths:
+        raise BundleUnreadable(f"Bundle {ref.key} has no readable {name}/{SKILL_MD}.")
+    sizes = {path: archive.tree.sizes[there] for path, there in paths.items()}
+    return Bundle(name, SkillTree(archive.tree, paths, sizes))
 
 
 def _measured(target: BinaryIO) -> WrittenBundle:
     target.seek(0)
     digest = hashlib.sha256()
     size = 0
-    while piece := target.read(_PIECE):
-        digest.update(piece)
-        size += len(piece)
+    while chunk := target.read(_CHUNK):
+        digest.update(chunk)
+        size += len(chunk)
     target.seek(0)
     return WrittenBundle(digest.hexdigest(), size)

@@ -15,7 +15,7 @@ from assay_skillkit.locate import find_skill
 from assay_skillkit.rules import RULES
 from assay_skillkit.rules import skill as skill_rules
 from assay_skillkit.skill_md.markdown import read_markdown
-from assay_skillkit.skill_md.read import FILE_NAME, read_skill_md
+from assay_skillkit.skill_md.read import SKILL_MD, read_skill_md
 from assay_skillkit.skill_md.references import reference_problems
 from assay_skillkit.tree import SkillTree, Tree, read_start
 
@@ -101,7 +101,7 @@ def _skill_checked(
     if rooted.skill is None:
         return _concluded(findings, strict=strict)
     skill = rooted.skill
-    data = read_start(skill, FILE_NAME, limits.skill_md + 1)
+    data = read_start(skill, SKILL_MD, limits.skill_md + 1)
     # A folder given by its path is named by that path, unless the skill lies one level below.
     skill_md = read_skill_md(data, folder=rooted.folder or folder_name, limits=limits)
     findings.extend(skill_md.findings)
@@ -112,7 +112,7 @@ def _skill_checked(
     findings.extend(_secret_files(skill.sizes))
     body = read_markdown(skill_md.body)
     if sound:
-        findings.extend(reference_problems(body, skill_md.body_line, skill.sizes, FILE_NAME))
+        findings.extend(reference_problems(body, skill_md.body_line, skill.sizes, SKILL_MD))
     concluded = _concluded(findings, strict=strict)
     if concluded.errors:
         return concluded

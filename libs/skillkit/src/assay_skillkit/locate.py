@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from assay_contracts.skills import Finding
 from assay_skillkit.rules import skill as rules
 from assay_skillkit.rules.rule import shown
-from assay_skillkit.skill_md.read import FILE_NAME
+from assay_skillkit.skill_md.read import SKILL_MD
 from assay_skillkit.tree import SkillTree, Tree
 
-_LOWER_CASE = FILE_NAME.lower()
+_LOWER_CASE = SKILL_MD.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def find_skill(tree: Tree, folders: frozenset[str]) -> Rooted:
                 rules.SKILL_MD_NOT_AT_ROOT.at(
                     f"SKILL.md is in `{shown(holders[0])}`, but other files are beside it, "
                     f"such as `{shown(beside[0])}`.",
-                    f"{holders[0]}/{FILE_NAME}",
+                    f"{holders[0]}/{SKILL_MD}",
                 ),
             )
         )
@@ -50,21 +50,21 @@ def find_skill(tree: Tree, folders: frozenset[str]) -> Rooted:
 
 def _instructions(paths: Mapping[str, int], prefix: str) -> str | None:
     return next(
-        (f"{prefix}{name}" for name in (FILE_NAME, _LOWER_CASE) if f"{prefix}{name}" in paths), None
+        (f"{prefix}{name}" for name in (SKILL_MD, _LOWER_CASE) if f"{prefix}{name}" in paths), None
     )
 
 
 def _rooted(tree: Tree, prefix: str) -> Rooted:
     instructions = _instructions(tree.sizes, prefix)
     places = {
-        FILE_NAME if path == instructions else path.removeprefix(prefix): path
+        SKILL_MD if path == instructions else path.removeprefix(prefix): path
         for path in tree.sizes
         if path.startswith(prefix)
     }
     sizes = {path: tree.sizes[there] for path, there in places.items()}
     findings = (
         ()
-        if instructions == f"{prefix}{FILE_NAME}"
+        if instructions == f"{prefix}{SKILL_MD}"
         else (rules.SKILL_MD_LOWER_CASE.at("The file is named `skill.md`.", instructions),)
     )
     return Rooted(findings, SkillTree(tree, places, sizes), prefix.rstrip("/") or None)
@@ -72,11 +72,11 @@ def _rooted(tree: Tree, prefix: str) -> Rooted:
 
 def _why_missing(paths: Mapping[str, int], folders: frozenset[str]) -> Finding:
     for folder in sorted(folders | {path.rsplit("/", 1)[0] for path in paths if "/" in path}):
-        if folder.rsplit("/", 1)[-1] == FILE_NAME:
+        if folder.rsplit("/", 1)[-1] == SKILL_MD:
             return rules.SKILL_MD_NOT_A_FILE.at("SKILL.md is a folder.", folder)
     for path in sorted(paths, key=lambda path: (path.count("/"), path)):
         name = path.rsplit("/", 1)[-1]
-        if name == FILE_NAME:
+        if name == SKILL_MD:
             return rules.SKILL_MD_NOT_AT_ROOT.at("SKILL.md is too deep inside.", path)
         if name.lower() == _LOWER_CASE:
             return rules.SKILL_MD_MISSING.at(

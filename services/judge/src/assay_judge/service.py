@@ -13,11 +13,12 @@ from assay_contracts.runs import ModelUse, TaskOutcome
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationPlanned, ValidationRequested
 from assay_judge.domain.blindness import Secret
-from assay_judge.domain.bundle import BundleUnreadable, SkillFiles, read_bundle
+from assay_judge.domain.bundle import SkillFiles, read_skill_files
 from assay_judge.domain.grading import draft_problems, settle
 from assay_judge.domain.plan import as_tasks, plan_problems
 from assay_judge.domain.prose import as_prose, prose_problems
 from assay_judge.ports import Agents, Bundles, Graders, Session, StoreFailed, Traces
+from assay_skillkit.bundle import BundleUnreadable
 from assay_skillkit.document import parse_skill
 
 PLAN_TRIES = 3
@@ -56,7 +57,7 @@ class PlanTasks:
     async def __call__(self, request: ValidationRequested) -> Result:
         try:
             data = await self.bundles.get(request.bundle)
-            skill = read_bundle(data, ref=request.bundle, skill_name=request.skill_name)
+            skill = read_skill_files(data, ref=request.bundle, skill_name=request.skill_name)
             known = request.known_tasks
             session = self.agents.planner(
                 skill, request.task_count, known=known, tokens=request.token_budget

@@ -3,7 +3,7 @@
 import stat
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final
 
 from assay_contracts.skills import Finding
@@ -51,9 +51,10 @@ class ArchiveTree:
     file: BinaryIO
     members: Mapping[str, Member]
     sizes: Mapping[str, int]
+    limits: Limits
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        return unpacked(self.file, self.members[path])
+        return unpacked(self.file, self.members[path], self.limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +67,26 @@ class ArchiveRead:
 
 
 def read_archive(file: BinaryIO, limits: Limits = LIMITS) -> ArchiveRead:
-    """Check the zip in `file` from end to end. Never raises for anything the zip holds.
+    """Check the zip in `file` and the archives inside it. Never raises for anything it holds.
 
     Memory stays within a few pieces of 256 KiB, except for archives inside the archive, which are
     looked into one at a time. Nothing is written anywhere.
+    """
+    read = read_entries(file, limits)
+    if read.tree is None:
+        return read
+    return replace(read, findings=(*read.findings, *nested_problems(read.tree, limits)))
+
+
+def read_entries(
+    file: BinaryIO, limits: Limits = LIMITS, *, keep_leftovers: bool = False
+) -> ArchiveRead:
+    """Check the zip in `file` from end to end; what lies in archives inside it is not looked at.
+
+    Args:
+        file: Can be sought in; must stay open while the files are read.
+        limits: How much it may hold.
+        keep_leftovers: Whether what systems and tools leave behind is a part of it, too.
     """
     try:
         index = read_index(file, limits)
@@ -85,18 +102,22 @@ def read_archive(file: BinaryIO, limits: Limits = LIMITS) -> ArchiveRead:
     names = [entry.name for entry, _ in trusted if entry.name is not None]
     findings.extend(clashes(names))
     findings.extend(_notes(names))
+    if not keep_leftovers:
+        trusted = [(e, start) for e, start in trusted if not is_junk(relative(e.name or ""))]
     folders, members = _sorted_out(trusted)
     findings.extend(_count_problems(members, limits))
     sound, problems = _verified(file, members, limits)
     findings.extend(problems)
     tree = ArchiveTree(
-        file, {member.path: member for member in sound}, {m.path: m.size for m in sound}
+        file=file,
+        members={member.path: member for member in sound},
+        sizes={member.path: member.size for member in sound},
+        limits=limits,
     )
-    findings.extend(nested_problems(tree, limits))
     return ArchiveRead(findings=tuple(findings), tree=tree, folders=folders)
 
 
-def unpacked(file: BinaryIO, member: Member, limits: Limits = LIMITS) -> Iterator[bytes]:
+def unpacked(file: BinaryIO, member: Member, limits: Limits) -> Iterator[bytes]:
     """The bytes of one file, verified as they come.
 
     Raises:
@@ -241,8 +262,6 @@ def _sorted_out(trusted: list[tuple[IndexEntry, int]]) -> tuple[frozenset[str], 
     members: dict[str, Member] = {}
     for entry, start in trusted:
         path = relative(entry.name or "")
-        if is_junk(path):
-            continue
         if path.endswith("/"):
             folders.add(path.rstrip("/"))
         elif path:

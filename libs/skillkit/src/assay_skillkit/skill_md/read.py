@@ -27,7 +27,7 @@ from assay_skillkit.skill_md.frontmatter import (
     unsafe_values,
 )
 
-FILE_NAME: Final = "SKILL.md"
+SKILL_MD: Final = "SKILL.md"
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1024
 MAX_COMPATIBILITY: Final = 500
@@ -73,8 +73,8 @@ def read_skill_md(data: bytes, *, folder: str | None, limits: Limits = LIMITS) -
     text = _decoded(data, findings, limits)
     if text is None:
         return SkillMd(findings=tuple(findings), metadata={})
-    parted = part(text, FILE_NAME)
-    found = parted.finding if parted.yaml is None else parse(parted.yaml, FILE_NAME, limits)
+    parted = part(text, SKILL_MD)
+    found = parted.finding if parted.yaml is None else parse(parted.yaml, SKILL_MD, limits)
     if not isinstance(found, Frontmatter):
         if found is not None:
             findings.append(found)
@@ -82,7 +82,7 @@ def read_skill_md(data: bytes, *, folder: str | None, limits: Limits = LIMITS) -
             findings=tuple(findings), metadata={}, body=parted.body, body_line=parted.body_line
         )
     findings.extend(_key_problems(found))
-    findings.extend(unsafe_values(found, FILE_NAME))
+    findings.extend(unsafe_values(found, SKILL_MD))
     findings.extend(_name_problems(found, folder))
     findings.extend(_description_problems(found))
     findings.extend(_compatibility_problems(found))
@@ -100,12 +100,12 @@ def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None
     if len(data) > limits.skill_md:
         findings.append(
             rules.SKILL_MD_TOO_LARGE.at(
-                f"SKILL.md is larger than {limits.skill_md:,} bytes.", FILE_NAME
+                f"SKILL.md is larger than {limits.skill_md:,} bytes.", SKILL_MD
             )
         )
         return None
     if data.startswith(_UTF16_MARKS):
-        findings.append(rules.SKILL_MD_ENCODING.at("SKILL.md is UTF-16 text.", FILE_NAME, 1))
+        findings.append(rules.SKILL_MD_ENCODING.at("SKILL.md is UTF-16 text.", SKILL_MD, 1))
         return None
     try:
         text = data.decode("utf-8")
@@ -114,7 +114,7 @@ def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None
         findings.append(
             rules.SKILL_MD_ENCODING.at(
                 f"SKILL.md is not UTF-8: byte 0x{data[error.start]:02x} has no meaning there.",
-                FILE_NAME,
+                SKILL_MD,
                 line,
             )
         )
@@ -122,18 +122,18 @@ def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.startswith("\ufeff"):
         findings.append(
-            rules.SKILL_MD_BOM.at("SKILL.md starts with a byte order mark.", FILE_NAME, 1)
+            rules.SKILL_MD_BOM.at("SKILL.md starts with a byte order mark.", SKILL_MD, 1)
         )
         text = text[1:]
     if (at := text.find("\0")) >= 0:
         line = text.count("\n", 0, at) + 1
-        findings.append(rules.SKILL_MD_CONTROL.at("SKILL.md holds a NUL.", FILE_NAME, line))
+        findings.append(rules.SKILL_MD_CONTROL.at("SKILL.md holds a NUL.", SKILL_MD, line))
         text = text.replace("\0", " ")
     if hidden := _HIDDEN.search(text):
         findings.append(
             rules.SKILL_MD_HIDDEN_TEXT.at(
                 f"SKILL.md holds U+{ord(hidden[0]):04X}, which hides or reorders text.",
-                FILE_NAME,
+                SKILL_MD,
                 text.count("\n", 0, hidden.start()) + 1,
             )
         )
@@ -144,56 +144,56 @@ def _key_problems(found: Frontmatter) -> Iterator[Finding]:
     for key in found.values:
         if key not in SPEC_KEYS:
             yield rules.UNKNOWN_KEY.at(
-                f"`{shown(key)}` is no field of the specification.", FILE_NAME, found.lines[key]
+                f"`{shown(key)}` is no field of the specification.", SKILL_MD, found.lines[key]
             )
     for key in found.flow:
         yield rules.FLOW_STYLE.at(
-            f"`{shown(key)}` uses brackets, which strict YAML refuses.", FILE_NAME, found.lines[key]
+            f"`{shown(key)}` uses brackets, which strict YAML refuses.", SKILL_MD, found.lines[key]
         )
 
 
 def _name_problems(found: Frontmatter, folder: str | None) -> Iterator[Finding]:
     value, line = found.values.get("name"), found.lines.get("name")
     if value is None:
-        yield rules.NAME_MISSING.at("The frontmatter has no `name`.", FILE_NAME, 1)
+        yield rules.NAME_MISSING.at("The frontmatter has no `name`.", SKILL_MD, 1)
         return
     if not isinstance(value, str) or not value.strip():
-        yield rules.NAME_EMPTY.at("`name` is empty or not text.", FILE_NAME, line)
+        yield rules.NAME_EMPTY.at("`name` is empty or not text.", SKILL_MD, line)
         return
     name = normal_name(value)
     quoted = f"The name `{shown(name)}`"
     if len(name) > MAX_NAME or len(name.encode("utf-8", "replace")) >= MAX_NAME * 4:
         yield rules.NAME_TOO_LONG.at(
-            f"{quoted} has {len(name)} characters; {MAX_NAME} is the most.", FILE_NAME, line
+            f"{quoted} has {len(name)} characters; {MAX_NAME} is the most.", SKILL_MD, line
         )
     if name != name.lower():
-        yield rules.NAME_NOT_LOWER_CASE.at(f"{quoted} is not in lower case.", FILE_NAME, line)
+        yield rules.NAME_NOT_LOWER_CASE.at(f"{quoted} is not in lower case.", SKILL_MD, line)
     if name.startswith("-") or name.endswith("-"):
-        yield rules.NAME_HYPHEN_EDGE.at(f"{quoted} starts or ends with a hyphen.", FILE_NAME, line)
+        yield rules.NAME_HYPHEN_EDGE.at(f"{quoted} starts or ends with a hyphen.", SKILL_MD, line)
     if "--" in name:
-        yield rules.NAME_HYPHEN_DOUBLE.at(f"{quoted} has two hyphens in a row.", FILE_NAME, line)
+        yield rules.NAME_HYPHEN_DOUBLE.at(f"{quoted} has two hyphens in a row.", SKILL_MD, line)
     if not all(c.isalnum() or c == "-" for c in name):
         yield rules.NAME_CHARACTERS.at(
-            f"{quoted} has characters other than letters, digits and hyphens.", FILE_NAME, line
+            f"{quoted} has characters other than letters, digits and hyphens.", SKILL_MD, line
         )
     if is_reserved(name):
-        yield rules.NAME_RESERVED.at(f"{quoted} is a device on Windows.", FILE_NAME, line)
+        yield rules.NAME_RESERVED.at(f"{quoted} is a device on Windows.", SKILL_MD, line)
     if folder is not None and normal_name(folder) != name:
         yield rules.NAME_FOLDER.at(
-            f"{quoted} differs from the folder's, `{shown(folder)}`.", FILE_NAME, line
+            f"{quoted} differs from the folder's, `{shown(folder)}`.", SKILL_MD, line
         )
 
 
 def _description_problems(found: Frontmatter) -> Iterator[Finding]:
     value, line = found.values.get("description"), found.lines.get("description")
     if value is None:
-        yield rules.DESCRIPTION_MISSING.at("The frontmatter has no `description`.", FILE_NAME, 1)
+        yield rules.DESCRIPTION_MISSING.at("The frontmatter has no `description`.", SKILL_MD, 1)
     elif not isinstance(value, str) or not value.strip():
-        yield rules.DESCRIPTION_EMPTY.at("`description` is empty or not text.", FILE_NAME, line)
+        yield rules.DESCRIPTION_EMPTY.at("`description` is empty or not text.", SKILL_MD, line)
     elif len(value) > MAX_DESCRIPTION:
         yield rules.DESCRIPTION_TOO_LONG.at(
             f"`description` has {len(value):,} characters; {MAX_DESCRIPTION:,} is the most.",
-            FILE_NAME,
+            SKILL_MD,
             line,
         )
 
@@ -203,35 +203,35 @@ def _compatibility_problems(found: Frontmatter) -> Iterator[Finding]:
     if value is None:
         return
     if not isinstance(value, str):
-        yield rules.COMPATIBILITY_NOT_TEXT.at("`compatibility` is not text.", FILE_NAME, line)
+        yield rules.COMPATIBILITY_NOT_TEXT.at("`compatibility` is not text.", SKILL_MD, line)
     elif len(value) > MAX_COMPATIBILITY:
         yield rules.COMPATIBILITY_TOO_LONG.at(
             f"`compatibility` has {len(value):,} characters; {MAX_COMPATIBILITY} is the most.",
-            FILE_NAME,
+            SKILL_MD,
             line,
         )
     elif not value.strip():
-        yield rules.COMPATIBILITY_EMPTY.at("`compatibility` is empty.", FILE_NAME, line)
+        yield rules.COMPATIBILITY_EMPTY.at("`compatibility` is empty.", SKILL_MD, line)
 
 
 def _shape_problems(found: Frontmatter) -> Iterator[Finding]:
     """What the specification describes and the reference library lets pass."""
     values, lines = found.values, found.lines
     if not isinstance(values.get("license", ""), str):
-        yield rules.LICENSE_NOT_TEXT.at("`license` is not text.", FILE_NAME, lines["license"])
+        yield rules.LICENSE_NOT_TEXT.at("`license` is not text.", SKILL_MD, lines["license"])
     if not isinstance(values.get("allowed-tools", ""), str):
         yield rules.ALLOWED_TOOLS_NOT_TEXT.at(
-            "`allowed-tools` is not text.", FILE_NAME, lines["allowed-tools"]
+            "`allowed-tools` is not text.", SKILL_MD, lines["allowed-tools"]
         )
     metadata = values.get("metadata", {})
     if not isinstance(metadata, dict):
         yield rules.METADATA_NOT_A_MAPPING.at(
-            "`metadata` is not made of `key: value` lines.", FILE_NAME, lines["metadata"]
+            "`metadata` is not made of `key: value` lines.", SKILL_MD, lines["metadata"]
         )
     elif any(not isinstance(value, str) for value in metadata.values()):
         yield rules.METADATA_NESTED.at(
             "`metadata` holds lists or mappings, which readers see as text.",
-            FILE_NAME,
+            SKILL_MD,
             lines["metadata"],
         )
 
@@ -240,12 +240,12 @@ def _body_problems(body: str, line: int) -> Iterator[Finding]:
     length = len(body.strip().splitlines())
     if not length:
         yield rules.BODY_EMPTY.at(
-            "SKILL.md has no instructions below its frontmatter.", FILE_NAME, line
+            "SKILL.md has no instructions below its frontmatter.", SKILL_MD, line
         )
     elif length > MAX_BODY_LINES:
         yield rules.BODY_TOO_LONG.at(
             f"The body has {length:,} lines; more than {MAX_BODY_LINES} crowd an agent's context.",
-            FILE_NAME,
+            SKILL_MD,
             line,
         )
 
