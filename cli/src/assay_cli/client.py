@@ -18,6 +18,7 @@ from assay_cli.running import run_until_stopped
 from assay_cli.text import one_line
 from assay_contracts.base import Model
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
+from assay_skillkit.names import normal_name
 
 API: Final = "/api/admin"
 TIMEOUT: Final = httpx.Timeout(10.0, read=90.0)
@@ -125,14 +126,14 @@ class AssayClient:
             return UUID(name_or_id)
         except ValueError:
             pass
-        page = 0
+        name, page = normal_name(name_or_id), 0
         while True:
             page += 1
             found = await self.read(
-                "/skills", SkillPage, {"q": name_or_id, "page": page, "size": PAGE_SIZE}
+                "/skills", SkillPage, {"q": name, "page": page, "size": PAGE_SIZE}
             )
             for skill in found.skills:
-                if skill.name == name_or_id:
+                if skill.name == name:
                     return skill.skill_id
             if page * PAGE_SIZE >= found.total:
                 raise CommandError(

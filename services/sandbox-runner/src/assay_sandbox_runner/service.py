@@ -65,6 +65,7 @@ from assay_sandbox_runner.run_ports import (
     StoreFailed,
     Traces,
 )
+from assay_skillkit.names import ascii_label
 
 _STEPS: Final[dict[RunKind, ProgressStep]] = {"online": "online_run", "offline": "offline_run"}
 _OPEN: Final[tuple[RunKind, ...]] = ("online", "mending")
@@ -133,7 +134,7 @@ class CarryOutRun:
         async with (
             self.bundles.mounted(request.skills) as skills,
             self.provider.open(
-                name=f"{request.step_id}.{request.attempt}",
+                name=ascii_label(f"{request.step_id}.{request.attempt}"),
                 skills=skills.folder,
                 network="open" if request.kind in _OPEN else "blocked",
                 base=request.base,

@@ -6,16 +6,15 @@ record on reading SKILL.md lists the differences.
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from assay_contracts.skills import Finding
-from assay_skillkit.archive.paths import is_reserved
 from assay_skillkit.json_size import first_within
 from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.names import name_problems, normal_name
 from assay_skillkit.rules import skill as rules
 from assay_skillkit.rules.rule import shown
 from assay_skillkit.skill_md.frontmatter import (
@@ -28,7 +27,6 @@ from assay_skillkit.skill_md.frontmatter import (
 )
 
 SKILL_MD: Final = "SKILL.md"
-MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1024
 MAX_COMPATIBILITY: Final = 500
 MAX_BODY_LINES: Final = 500
@@ -89,11 +87,6 @@ def read_skill_md(data: bytes, *, folder: str | None, limits: Limits = LIMITS) -
     findings.extend(_shape_problems(found))
     findings.extend(_body_problems(parted.body, parted.body_line))
     return _read(found, parted.body, parted.body_line, tuple(findings))
-
-
-def normal_name(name: str) -> str:
-    """The form in which names are compared and used as folders."""
-    return unicodedata.normalize("NFKC", name.strip())
 
 
 def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None:
@@ -161,26 +154,13 @@ def _name_problems(found: Frontmatter, folder: str | None) -> Iterator[Finding]:
         yield rules.NAME_EMPTY.at("`name` is empty or not text.", SKILL_MD, line)
         return
     name = normal_name(value)
-    quoted = f"The name `{shown(name)}`"
-    if len(name) > MAX_NAME or len(name.encode("utf-8", "replace")) >= MAX_NAME * 4:
-        yield rules.NAME_TOO_LONG.at(
-            f"{quoted} has {len(name)} characters; {MAX_NAME} is the most.", SKILL_MD, line
-        )
-    if name != name.lower():
-        yield rules.NAME_NOT_LOWER_CASE.at(f"{quoted} is not in lower case.", SKILL_MD, line)
-    if name.startswith("-") or name.endswith("-"):
-        yield rules.NAME_HYPHEN_EDGE.at(f"{quoted} starts or ends with a hyphen.", SKILL_MD, line)
-    if "--" in name:
-        yield rules.NAME_HYPHEN_DOUBLE.at(f"{quoted} has two hyphens in a row.", SKILL_MD, line)
-    if not all(c.isalnum() or c == "-" for c in name):
-        yield rules.NAME_CHARACTERS.at(
-            f"{quoted} has characters other than letters, digits and hyphens.", SKILL_MD, line
-        )
-    if is_reserved(name):
-        yield rules.NAME_RESERVED.at(f"{quoted} is a device on Windows.", SKILL_MD, line)
+    for rule, message in name_problems(name):
+        yield rule.at(message, SKILL_MD, line)
     if folder is not None and normal_name(folder) != name:
         yield rules.NAME_FOLDER.at(
-            f"{quoted} differs from the folder's, `{shown(folder)}`.", SKILL_MD, line
+            f"The name `{shown(name)}` differs from the folder's, `{shown(folder)}`.",
+            SKILL_MD,
+            line,
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from os import SEEK_END
 from typing import Annotated, Any, BinaryIO, TypeVar
+from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Request
@@ -216,5 +217,12 @@ def _chunks(content: BinaryIO) -> Iterator[bytes]:
 
 
 def _disposition(filename: str, *, inline: bool) -> str:
-    """Names of ours are letters, digits, points and hyphens: they need no quoting."""
-    return f'{"inline" if inline else "attachment"}; filename="{filename}"'
+    """Names of ours are letters, digits, points and hyphens: only letters beyond ASCII need care.
+
+    A header holds ASCII alone, so those are told apart (RFC 6266), for readers that know how.
+    """
+    disposition = "inline" if inline else "attachment"
+    if filename.isascii():
+        return f'{disposition}; filename="{filename}"'
+    plain = "".join(c if c.isascii() else "_" for c in filename)
+    return f"{disposition}; filename=\"{plain}\"; filename*=UTF-8''{quote(filename)}"

@@ -3,7 +3,6 @@
 import asyncio
 import fcntl
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -18,8 +17,8 @@ from assay_contracts.topology import BucketName
 from assay_sandbox_runner.run_ports import MountedSkills, StoreFailed
 from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
 from assay_skillkit.bundle import Bundle, BundleUnreadable, read_bundle
+from assay_skillkit.names import SkillName
 
-_SKILL_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _UNUSED_S: Final = 24 * 3600.0
 """An unpacked bundle that nobody asked for this long is dropped; it can be fetched again."""
 _FRESH_S: Final = 60.0
@@ -51,10 +50,11 @@ class BundlesOnDisk:
             StoreFailed: a bundle is missing, could not be read, or is not what it should be.
             ValueError: a name that cannot be a skill's folder.
         """
-        for skill in skills:
-            if not _SKILL_NAME.fullmatch(skill.name):
-                raise ValueError(f"{skill.name!r} cannot name a skill's folder")
-        unpacked = [(skill.name, await self._unpacked(skill.bundle)) for skill in skills]
+        names = [SkillName(skill.name) for skill in skills]
+        unpacked = [
+            (name, await self._unpacked(skill.bundle))
+            for name, skill in zip(names, skills, strict=True)
+        ]
         with self._locked_folder() as folder:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
             yield MountedSkills(folder=folder, files=files)
