@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator
 from os import SEEK_END
 from typing import Annotated, BinaryIO, Final, TypeVar
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header
 from fastapi.responses import Response, StreamingResponse
@@ -72,5 +73,12 @@ def _chunks(content: BinaryIO) -> Iterator[bytes]:
 
 
 def content_disposition(filename: str, *, inline: bool) -> str:
-    """Names of ours are letters, digits, points and hyphens: they need no quoting."""
-    return f'{"inline" if inline else "attachment"}; filename="{filename}"'
+    """Names of ours are letters, digits, points and hyphens: only letters beyond ASCII need care.
+
+    A header holds ASCII alone, so those are told apart (RFC 6266), for readers that know how.
+    """
+    disposition = "inline" if inline else "attachment"
+    if filename.isascii():
+        return f'{disposition}; filename="{filename}"'
+    plain = "".join(c if c.isascii() else "_" for c in filename)
+    return f"{disposition}; filename=\"{plain}\"; filename*=UTF-8''{quote(filename)}"
