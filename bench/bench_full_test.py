@@ -21,7 +21,8 @@ from assay_scorer.adapters.records import open_engine
 from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow, VersionRow
 from assay_scorer.adapters.transaction import validation_row
 from assay_scorer.app import create_app
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.settings import Settings
@@ -124,7 +125,7 @@ def passed(name: str) -> Validation:
     validation = decide(a_validation(name), Admitted(), NOW).validation
     while work := open_work(validation):
         result = well_done(work[0])
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 

@@ -24,7 +24,8 @@ from assay_scorer.adapters.environments import as_document
 from assay_scorer.adapters.migrate import migrate
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.app import create_app
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.service import Conduct
@@ -173,7 +174,7 @@ def ended() -> Validation:
     validation = decide(a_validation(), Admitted(), NOW).validation
     while validation.step != "done":
         result = well_done(open_work(validation)[0])
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 

@@ -35,7 +35,8 @@ from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
 from assay_sandbox_runner.adapters.rehearsal import executor_policy
 from assay_sandbox_runner.service import CarryOutRun, CleanUp
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
@@ -117,7 +118,7 @@ class Platform:
                 work = work.model_copy(update={"skills": (*work.skills, *beside)})
             result = await self.worker(work, store)(work)
             said.append(result)
-            assert isinstance(result, Fact)
+            assert isinstance(result, ConductorInput)
             decision = decide(decision.validation, result, NOW)
         for outgoing in decision.outgoing:
             if isinstance(outgoing.message, Work):

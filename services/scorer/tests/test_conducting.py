@@ -33,7 +33,7 @@ from assay_contracts.validations import CleanupRequested, KeepRequested, Validat
 from assay_scorer.adapters.migrate import migrate
 from assay_scorer.adapters.outbox import Outbox
 from assay_scorer.adapters.records import PostgresRecords, open_engine
-from assay_scorer.domain.conductor import DeadlinePassed, WentQuiet
+from assay_scorer.domain.inputs import DeadlinePassed, WentQuiet
 from assay_scorer.full_tests import EndAbandoned, FullTests
 from assay_scorer.ports import Transaction
 from assay_scorer.review import Review

@@ -20,15 +20,15 @@ from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies
 from assay_contracts.validations import CleanupRequested, ProgressStep, ValidationCompleted
-from assay_scorer.domain.conductor import (
-    TRIES,
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
+from assay_scorer.domain.failures import TRIES
+from assay_scorer.domain.inputs import (
     Admitted,
     Cancelled,
+    ConductorInput,
     DeadlinePassed,
-    Decision,
-    Fact,
     WentQuiet,
-    decide,
 )
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
@@ -59,8 +59,8 @@ def work_in(decision: Decision) -> Work:
     return work
 
 
-def as_fact(result: Result) -> Fact:
-    assert isinstance(result, Fact)
+def as_input(result: Result) -> ConductorInput:
+    assert isinstance(result, ConductorInput)
     return result
 
 
@@ -72,7 +72,7 @@ def at(step: ProgressStep) -> Decision:
     """The decision that asked for `step`."""
     decision = started()
     while decision.validation.step != step:
-        decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+        decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
     return decision
 
 
@@ -84,7 +84,7 @@ def test_a_good_skill_goes_through_every_step_and_passes() -> None:
     decision, seen = started(), []
     while decision.validation.step != "done":
         seen.append(decision.validation.step)
-        decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+        decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
     assert tuple(seen) == STEPS
     (completed,) = completions(decision)
     assert completed.verdict == "passed"
@@ -110,9 +110,9 @@ def test_the_offline_run_starts_from_what_the_online_run_left() -> None:
 
 def test_without_completion_there_is_no_offline_run() -> None:
     decision = at("online_grading")
-    decision = decide(decision.validation, as_fact(well_done(work_in(decision), grade=2)), NOW)
+    decision = decide(decision.validation, as_input(well_done(work_in(decision), grade=2)), NOW)
     assert isinstance(work_in(decision), ReportRequested)
-    decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
     (completed,) = completions(decision)
     assert completed.verdict == "failed"
     assert completed.scores is not None
@@ -123,8 +123,8 @@ def test_without_completion_there_is_no_offline_run() -> None:
 
 def test_network_calls_can_cost_the_verdict() -> None:
     decision = at("offline_run")
-    decision = decide(decision.validation, as_fact(well_done(work_in(decision), calls=3)), NOW)
-    decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    decision = decide(decision.validation, as_input(well_done(work_in(decision), calls=3)), NOW)
+    decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
     assert decision.validation.scores is not None
     assert decision.validation.scores.offline == 0.0
     assert decision.validation.scores.overall == 85.0
@@ -132,9 +132,9 @@ def test_network_calls_can_cost_the_verdict() -> None:
 
 def test_a_skill_nobody_uses_fails() -> None:
     decision = at("online_run")
-    decision = decide(decision.validation, as_fact(well_done(work_in(decision), used=False)), NOW)
+    decision = decide(decision.validation, as_input(well_done(work_in(decision), used=False)), NOW)
     while decision.validation.step != "done":
-        decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+        decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
     assert decision.validation.verdict == "failed"
     assert decision.validation.reason == "The overall score 65 is below 70."
 
@@ -143,7 +143,7 @@ def test_a_skill_nobody_uses_fails() -> None:
 def test_a_failure_of_ours_is_tried_again_with_growing_delay(step: ProgressStep) -> None:
     decision, delays = at(step), []
     for _ in range(TRIES - 1):
-        decision = decide(decision.validation, as_fact(gone_wrong(work_in(decision))), NOW)
+        decision = decide(decision.validation, as_input(gone_wrong(work_in(decision))), NOW)
         assert decision.validation.step == step
         delays.append(decision.outgoing[0].delay)
     assert delays == [timedelta(seconds=2), timedelta(seconds=4)]
@@ -154,7 +154,7 @@ def test_a_failure_of_ours_is_tried_again_with_growing_delay(step: ProgressStep)
 def test_a_failure_of_ours_ends_inconclusive_and_without_a_score(step: ProgressStep) -> None:
     decision = at(step)
     for _ in range(TRIES):
-        decision = decide(decision.validation, as_fact(gone_wrong(work_in(decision))), NOW)
+        decision = decide(decision.validation, as_input(gone_wrong(work_in(decision))), NOW)
     (completed,) = completions(decision)
     assert completed.verdict == "inconclusive"
     assert completed.scores is None
@@ -165,7 +165,9 @@ def test_a_failure_of_ours_ends_inconclusive_and_without_a_score(step: ProgressS
 def test_a_report_that_cannot_be_written_does_not_change_the_verdict() -> None:
     decision = at("reporting")
     for _ in range(TRIES):
-        decision = decide(decision.validation, as_fact(gone_wrong(work_in(decision), "model")), NOW)
+        decision = decide(
+            decision.validation, as_input(gone_wrong(work_in(decision), "model")), NOW
+        )
     (completed,) = completions(decision)
     assert completed.verdict == "passed"
     assert decision.validation.prose is None
@@ -175,8 +177,8 @@ def test_a_report_that_cannot_be_written_does_not_change_the_verdict() -> None:
 def test_a_worker_that_stops_in_good_order_costs_nothing(step: ProgressStep) -> None:
     decision = at(step)
     for _ in range(TRIES + 2):
-        fact = as_fact(gone_wrong(work_in(decision), "handed_over"))
-        decision = decide(decision.validation, fact, NOW)
+        given = as_input(gone_wrong(work_in(decision), "handed_over"))
+        decision = decide(decision.validation, given, NOW)
     assert decision.validation.step == step
     assert [piece.failures for piece in decision.validation.pieces] == [0]
     assert decision.outgoing[0].delay == timedelta(0)
@@ -187,20 +189,20 @@ def test_work_that_kills_workers_is_tried_alone_and_only_there_given_up(
     step: ProgressStep,
 ) -> None:
     decision = at(step)
-    fact = as_fact(gone_wrong(work_in(decision), "worker_died"))
-    decision = decide(decision.validation, fact, NOW)
+    given = as_input(gone_wrong(work_in(decision), "worker_died"))
+    decision = decide(decision.validation, given, NOW)
     assert work_in(decision).lane == "solo"
     assert work_in(decision).subject().endswith(".solo")
-    fact = as_fact(gone_wrong(work_in(decision), "worker_died"))
-    decision = decide(decision.validation, fact, NOW)
+    given = as_input(gone_wrong(work_in(decision), "worker_died"))
+    decision = decide(decision.validation, given, NOW)
     assert completions(decision)[0].verdict == "inconclusive"
 
 
 def test_the_next_step_is_back_in_the_shared_lane() -> None:
     decision = at("planning")
-    fact = as_fact(gone_wrong(work_in(decision), "worker_died"))
-    decision = decide(decision.validation, fact, NOW)
-    decision = decide(decision.validation, as_fact(well_done(work_in(decision))), NOW)
+    given = as_input(gone_wrong(work_in(decision), "worker_died"))
+    decision = decide(decision.validation, given, NOW)
+    decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
     assert work_in(decision).lane == "shared"
 
 
@@ -239,24 +241,24 @@ def test_a_result_for_another_step_changes_nothing(step: ProgressStep, other: Pr
         if isinstance(foreign, RunFinished)
         else {"step_id": f"{decision.validation.validation_id}.{other}"}
     )
-    assert decide(decision.validation, as_fact(mine), NOW) == Decision(decision.validation)
+    assert decide(decision.validation, as_input(mine), NOW) == Decision(decision.validation)
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_an_old_attempt_may_succeed_but_not_fail(step: ProgressStep) -> None:
     first = at(step)
-    second = decide(first.validation, as_fact(gone_wrong(work_in(first))), NOW)
-    stale_failure = as_fact(gone_wrong(work_in(first)))
+    second = decide(first.validation, as_input(gone_wrong(work_in(first))), NOW)
+    stale_failure = as_input(gone_wrong(work_in(first)))
     assert decide(second.validation, stale_failure, NOW) == Decision(second.validation)
-    late_success = as_fact(well_done(work_in(first)))
+    late_success = as_input(well_done(work_in(first)))
     assert decide(second.validation, late_success, NOW).validation.step != step
 
 
 def test_a_candidate_that_lost_the_race_is_cleaned_up() -> None:
     first = at("online_run")
-    second = decide(first.validation, as_fact(gone_wrong(work_in(first))), NOW)
-    won = decide(second.validation, as_fact(well_done(work_in(second))), NOW)
-    late = decide(won.validation, as_fact(well_done(work_in(first))), NOW)
+    second = decide(first.validation, as_input(gone_wrong(work_in(first))), NOW)
+    won = decide(second.validation, as_input(well_done(work_in(second))), NOW)
+    late = decide(won.validation, as_input(well_done(work_in(first))), NOW)
     assert late.validation == won.validation
     ((cleanup),) = late.outgoing
     assert isinstance(cleanup.message, CleanupRequested)
@@ -266,12 +268,12 @@ def test_a_candidate_that_lost_the_race_is_cleaned_up() -> None:
 
 def test_the_candidate_is_kept_for_review_and_deleted_otherwise() -> None:
     passed = at("reporting")
-    done = decide(passed.validation, as_fact(well_done(work_in(passed))), NOW)
+    done = decide(passed.validation, as_input(well_done(work_in(passed))), NOW)
     assert not [o for o in done.outgoing if isinstance(o.message, CleanupRequested)]
 
     poor = at("online_grading")
-    poor = decide(poor.validation, as_fact(well_done(work_in(poor), grade=1)), NOW)
-    done = decide(poor.validation, as_fact(well_done(work_in(poor))), NOW)
+    poor = decide(poor.validation, as_input(well_done(work_in(poor), grade=1)), NOW)
+    done = decide(poor.validation, as_input(well_done(work_in(poor))), NOW)
     cleanups = [o.message for o in done.outgoing if isinstance(o.message, CleanupRequested)]
     assert [c.snapshots for c in cleanups] == [(done.validation.candidate,)]
 
@@ -300,8 +302,8 @@ class Bus(RuleBasedStateMachine):
         self._take(Admitted(environment=environment))
         return self.queue[-1]
 
-    def _take(self, fact: Fact) -> None:
-        decision = decide(self.validation, fact, self.now)
+    def _take(self, given: ConductorInput) -> None:
+        decision = decide(self.validation, given, self.now)
         self.validation = decision.validation
         for outgoing in decision.outgoing:
             match outgoing.message:
@@ -323,7 +325,7 @@ class Bus(RuleBasedStateMachine):
             result = self._with_packages(work, result, puts_back=not used)
             if result.candidate:
                 self.snapshots.add(result.candidate)
-        self._take(as_fact(result))
+        self._take(as_input(result))
 
     def _with_packages(self, work: Work, result: RunFinished, *, puts_back: bool) -> RunFinished:
         assert isinstance(work, RunRequested)
@@ -354,7 +356,7 @@ class Bus(RuleBasedStateMachine):
         result = well_done(work)
         if isinstance(result, RunFinished) and isinstance(work, RunRequested) and work.install:
             refused = {"install_failure": "no such version", "candidate": None}
-            self._take(as_fact(result.model_copy(update=refused)))
+            self._take(as_input(result.model_copy(update=refused)))
 
     @rule(count=st.integers(1, 8))
     def go_on_well(self, count: int) -> None:
@@ -368,7 +370,7 @@ class Bus(RuleBasedStateMachine):
         category=st.sampled_from(["sandbox", "model", "timeout", "worker_died", "handed_over"]),
     )
     def fail(self, work: Work, category: str) -> None:
-        self._take(as_fact(gone_wrong(work, category)))
+        self._take(as_input(gone_wrong(work, category)))
 
     @rule(work=works)
     def lose(self, work: Work) -> None:
@@ -454,7 +456,7 @@ def test_every_step_gets_its_share_of_the_tokens_and_what_is_left_over() -> None
             assert result.model is not None
             costly = result.model.model_copy(update={"input_tokens": 300, "output_tokens": 50})
             result = result.model_copy(update={"model": costly})
-        decision = decide(decision.validation, as_fact(result), NOW)
+        decision = decide(decision.validation, as_input(result), NOW)
     # 15 | 15+30 | +10 less 350 | +30 less 350 | +10 less 700 | all less 700
     assert allowed == [150, 450, 200, 500, 250, 300]
 
@@ -463,7 +465,7 @@ def test_tokens_of_failed_attempts_are_gone_too() -> None:
     decision = decide(a_validation(), Admitted(token_budget=1000), NOW)
     work = work_in(decision)
     failed = work.failed(Failure.of("model", "it broke", tokens=120))
-    assert work_in(decide(decision.validation, as_fact(failed), NOW)).token_budget == 30
+    assert work_in(decide(decision.validation, as_input(failed), NOW)).token_budget == 30
 
 
 def test_without_a_budget_nothing_is_bounded() -> None:
@@ -473,7 +475,7 @@ def test_without_a_budget_nothing_is_bounded() -> None:
 def test_a_spent_budget_is_inconclusive_at_once_and_never_a_zero() -> None:
     decision = at("online_grading")
     spent = work_in(decision).failed(Failure.of("budget", "The tokens are used up."))
-    ended = decide(decision.validation, as_fact(spent), NOW)
+    ended = decide(decision.validation, as_input(spent), NOW)
     (completed,) = completions(ended)
     assert completed.verdict == "inconclusive"
     assert completed.scores is None
@@ -483,5 +485,5 @@ def test_a_spent_budget_is_inconclusive_at_once_and_never_a_zero() -> None:
 def test_a_report_that_would_cost_too_much_is_left_unwritten() -> None:
     decision = at("reporting")
     spent = work_in(decision).failed(Failure.of("budget", "The tokens are used up."))
-    (completed,) = completions(decide(decision.validation, as_fact(spent), NOW))
+    (completed,) = completions(decide(decision.validation, as_input(spent), NOW))
     assert completed.verdict == "passed"

@@ -19,8 +19,10 @@ from assay_contracts.validations import ValidationPlanned
 from assay_scorer.adapters.environments import from_document, remove_unused
 from assay_scorer.adapters.migrate import alembic_config
 from assay_scorer.adapters.records import PostgresRecords, open_engine
-from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import Environment
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work, work_for
@@ -71,7 +73,7 @@ def answered(validation: Validation, work: Work) -> Decision:
                 for grade in result.grades
             )
             result = result.model_copy(update={"grades": grades})
-    assert isinstance(result, Fact)
+    assert isinstance(result, ConductorInput)
     return decide(validation, result, NOW)
 
 

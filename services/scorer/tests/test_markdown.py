@@ -19,7 +19,8 @@ from assay_contracts.runs import Package
 from assay_contracts.skills import Dependencies, Finding
 from assay_contracts.tasks import CheckResult, CommandCheck
 from assay_contracts.validations import ValidationCompleted
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.markdown import quoted, render_markdown
 from assay_scorer.domain.report import build_report
 from assay_testkit.scorer import NOW, a_validation, well_done
@@ -35,7 +36,7 @@ def a_report(*, calls: int = 0) -> Report:
             o.message for o in decision.outgoing if not isinstance(o.message, ValidationCompleted)
         )
         result = well_done(work, calls=calls)  # type: ignore[arg-type]
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         decision = decide(decision.validation, result, NOW)
     return build_report(decision.validation)
 

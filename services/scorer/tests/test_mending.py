@@ -8,15 +8,10 @@ from assay_contracts.base import Work
 from assay_contracts.runs import Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies, SkillManifest
 from assay_contracts.validations import CleanupRequested, ValidationCompleted
-from assay_scorer.domain.conductor import (
-    TRIES,
-    Admitted,
-    Cancelled,
-    DeadlinePassed,
-    Decision,
-    Fact,
-    decide,
-)
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
+from assay_scorer.domain.failures import TRIES
+from assay_scorer.domain.inputs import Admitted, Cancelled, ConductorInput, DeadlinePassed
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
@@ -51,8 +46,8 @@ class Story:
         self.validation: Validation = a_validation().model_copy(update={"manifest": manifest})
         self.take(Admitted(environment=environment, token_budget=tokens))
 
-    def take(self, fact: Fact) -> Decision:
-        decision = decide(self.validation, fact, self.now)
+    def take(self, given: ConductorInput) -> Decision:
+        decision = decide(self.validation, given, self.now)
         self.validation = decision.validation
         for outgoing in decision.outgoing:
             if isinstance(outgoing.message, CleanupRequested):
@@ -75,7 +70,7 @@ class Story:
                 "network_calls_omitted": calls,
             }
             result = result.model_copy(update=update)
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         self.take(result)
 
     @property
@@ -207,7 +202,7 @@ def test_a_package_may_be_there_several_times_if_the_wanted_version_is(other: st
     story = Story().to_retests()
     there = tuple(unitlib(version) for version in sorted({"1.0", other}))
     run = well_done(story.about(OWN)).model_copy(update={"packages_after": there})
-    assert isinstance(run, Fact)
+    assert isinstance(run, ConductorInput)
     story.take(run)
     assert story.to_the_end().verdict == "passed"
 
@@ -226,7 +221,7 @@ def test_what_cannot_be_installed_is_told() -> None:
     refused = well_done(work).model_copy(
         update={"candidate": None, "install_failure": "no matching distribution"}
     )
-    assert isinstance(refused, Fact)
+    assert isinstance(refused, ConductorInput)
     story.take(refused)
     done = story.to_the_end()
     assert done.verdict == "failed"
@@ -239,7 +234,7 @@ def test_a_failure_of_ours_leaves_the_verdict_as_it_was(retests: bool) -> None:
     story = Story().to_retests() if retests else Story().to_mending()
     for _ in range(TRIES):
         failed = gone_wrong(open_work(story.validation)[-1])
-        assert isinstance(failed, Fact)
+        assert isinstance(failed, ConductorInput)
         story.take(failed)
     done = story.to_the_end()
     assert (done.verdict, done.layer2_passed) == ("failed", False)

@@ -5,7 +5,8 @@ import pytest
 from assay_contracts.reports import DependencyMode
 from assay_contracts.runs import Ecosystem, Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies, SkillManifest
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.provenance import installed, removed, unmet
 from assay_scorer.domain.report import build_report
@@ -144,7 +145,7 @@ def through(
             assert isinstance(result, RunFinished)
             left = online if work[0].kind == "online" else offline
             result = result.model_copy(update={"packages_after": left})
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 
@@ -200,6 +201,6 @@ def test_a_low_score_is_the_first_reason_also_in_strict_mode() -> None:
         result = well_done(work[0], grade=1)
         if isinstance(result, RunFinished):
             result = result.model_copy(update={"packages_after": (MINER,)})
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     assert str(validation.reason).startswith("Completion is 0")

@@ -29,7 +29,7 @@ from assay_contracts.validations import ValidationProgressed
 from assay_scorer.adapters.migrate import alembic_config
 from assay_scorer.adapters.records import PostgresRecords, open_engine
 from assay_scorer.adapters.tables import Base
-from assay_scorer.domain.conductor import Cancelled
+from assay_scorer.domain.inputs import Cancelled
 from assay_scorer.service import Answer, Conduct, NoteProgress, Register, TakeResult
 from assay_servicekit.bus import Unavailable
 from assay_servicekit.telemetry import resumed

@@ -8,8 +8,9 @@ import pytest
 from assay_contracts.base import Failure
 from assay_contracts.skills import SkillStatus
 from assay_contracts.validations import Verdict
-from assay_scorer.domain.conductor import Admitted, DeadlinePassed, Fact, decide
+from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.environment import Environment, Regression
+from assay_scorer.domain.inputs import Admitted, ConductorInput, DeadlinePassed
 from assay_scorer.domain.review import EXPIRY_MARGIN, Action, Standing, refusal, stale_candidate
 from assay_scorer.domain.runtime import KEPT_VERSIONS, Version, made_with, superseded
 from assay_scorer.domain.validation import Validation
@@ -25,7 +26,7 @@ def ended(verdict: Verdict, environment: Environment | None = None) -> Validatio
     validation = decide(a_validation(), admitted, NOW).validation
     while work := open_work(validation):
         result = well_done(work[0])
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation.model_copy(update={"verdict": verdict})
 
@@ -124,9 +125,9 @@ def test_an_approval_is_told_why_there_is_no_verdict() -> None:
         broken = decide(a_validation(), Admitted(), NOW).validation
         while work := open_work(broken):
             failure = Failure.of("sandbox", "lost", while_installing=while_installing)
-            fact = work[0].failed(failure)
-            assert isinstance(fact, Fact)
-            broken = decide(broken, fact, NOW).validation
+            given = work[0].failed(failure)
+            assert isinstance(given, ConductorInput)
+            broken = decide(broken, given, NOW).validation
         problem = refusal("approve", skill("pending", broken))
         assert problem is not None
         assert problem.code == code

@@ -15,9 +15,9 @@ from assay_contracts.full_tests import (
     StartFullTest,
 )
 from assay_contracts.rpc import Problem, ProblemDetails, ProblemError
-from assay_scorer.domain.conductor import Cancelled
 from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.full_tests import progress_of, queued
+from assay_scorer.domain.inputs import Cancelled
 from assay_scorer.domain.runtime import current
 from assay_scorer.service import Conduct
 from assay_scorer.settling import end

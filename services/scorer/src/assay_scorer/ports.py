@@ -29,7 +29,7 @@ from assay_contracts.rpc import (
 )
 from assay_contracts.skills import SkillStatus
 from assay_contracts.validations import CleanupRequested, FullTestSkill, ReportRef
-from assay_scorer.domain.conductor import Decision, Outgoing
+from assay_scorer.domain.decisions import Decision, Outgoing
 from assay_scorer.domain.environment import Environment
 from assay_scorer.domain.full_tests import Abandoned, Candidate
 from assay_scorer.domain.review import Standing

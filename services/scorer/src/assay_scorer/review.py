@@ -25,8 +25,9 @@ from assay_contracts.review import (
 )
 from assay_contracts.rpc import Problem, ProblemDetails, ProblemError
 from assay_contracts.runtime import RuntimePromoted
-from assay_scorer.domain.conductor import Cancelled, Decision, Outgoing
+from assay_scorer.domain.decisions import Decision, Outgoing
 from assay_scorer.domain.environment import version_label
+from assay_scorer.domain.inputs import Cancelled
 from assay_scorer.domain.review import Action, Standing, refusal, stale_candidate
 from assay_scorer.domain.runtime import Version, current, next_version, superseded
 from assay_scorer.domain.validation import Validation

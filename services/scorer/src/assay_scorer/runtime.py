@@ -14,8 +14,9 @@ from assay_contracts.runtime import (
     RuntimeVersions,
 )
 from assay_contracts.validations import KeepFinished
-from assay_scorer.domain.conductor import TRIES, Outgoing
+from assay_scorer.domain.decisions import Outgoing
 from assay_scorer.domain.environment import version_label
+from assay_scorer.domain.failures import TRIES
 from assay_scorer.domain.runtime import Version, current, made_with, was_superseded
 from assay_scorer.domain.work import keep
 from assay_scorer.ports import Announcer, Records

@@ -30,7 +30,9 @@ from assay_contracts.rpc import (
     ValidationHistory,
 )
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
-from assay_scorer.domain.conductor import Admitted, Decision, Fact, Outgoing, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision, Outgoing
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.domain.work import clean_up_again
@@ -61,14 +63,14 @@ class Conduct:
     """What models may use for one validation; none means no bound."""
     dependency_mode: DependencyMode = "lenient"
 
-    async def __call__(self, validation_id: UUID, fact: Fact) -> None:
+    async def __call__(self, validation_id: UUID, fact: ConductorInput) -> None:
         """Raises Unavailable; the fact is then to be tried again."""
         async with self.records.transaction() as transaction:
             news = await self.within(transaction, validation_id, fact)
         await self.tell(news)
 
     async def within(
-        self, transaction: Transaction, validation_id: UUID, fact: Fact
+        self, transaction: Transaction, validation_id: UUID, fact: ConductorInput
     ) -> tuple[Message, ...]:
         """Take the fact in; what is returned is to be told once the transaction is through."""
         validation = await transaction.locked(validation_id)
@@ -151,7 +153,7 @@ class TakeResult:
         if isinstance(result, CleanupFinished):
             await self._see_to_cleanup(result)
         else:
-            assert isinstance(result, Fact)
+            assert isinstance(result, ConductorInput)
             await self.conduct(result.validation_id, result)
 
     async def _see_to_cleanup(self, result: CleanupFinished) -> None:

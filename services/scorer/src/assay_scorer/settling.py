@@ -5,8 +5,9 @@ from uuid import UUID
 
 from assay_contracts.full_tests import FullTestProgressed, FullTestSummary
 from assay_contracts.runs import RunFinished
-from assay_scorer.domain.conductor import Fact, Outgoing
+from assay_scorer.domain.decisions import Outgoing
 from assay_scorer.domain.full_tests import completion_of, ended, outcome_of, progress_of
+from assay_scorer.domain.inputs import ConductorInput
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up_after
 from assay_scorer.ports import Transaction
@@ -38,7 +39,7 @@ async def end(
 
 
 async def clean_up_after_deletion(
-    transaction: Transaction, validation_id: UUID, fact: Fact, now: datetime
+    transaction: Transaction, validation_id: UUID, fact: ConductorInput, now: datetime
 ) -> None:
     """Delete what a run left whose skill was deleted meanwhile: nobody else knows of it."""
     if not isinstance(fact, RunFinished) or fact.candidate is None:

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from assay_scorer.adapters.environments import STORED, Environments
 from assay_scorer.adapters.records import answering
 from assay_scorer.adapters.tables import OutboxRow, ValidationRow
-from assay_scorer.domain.conductor import DeadlinePassed, GivenUp, WentQuiet
+from assay_scorer.domain.inputs import DeadlinePassed, GivenUp, WentQuiet
 from assay_scorer.domain.work import open_work
 from assay_scorer.full_tests import EndAbandoned
 from assay_scorer.runtime import KeepVersions

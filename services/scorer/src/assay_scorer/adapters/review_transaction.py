@@ -17,7 +17,8 @@ from assay_scorer.adapters.tables import AuditRow, RevisionRow, SkillRow, Valida
 from assay_scorer.domain.environment import ApprovedSkill, Environment
 from assay_scorer.domain.review import Standing
 from assay_scorer.domain.runtime import Made, Version
-from assay_scorer.domain.validation import Validation, time_limit
+from assay_scorer.domain.time_limits import time_limit
+from assay_scorer.domain.validation import Validation
 
 RUNTIME_LOCK = 0x455C
 """Key of the advisory lock that makes changes of the current version one at a time."""

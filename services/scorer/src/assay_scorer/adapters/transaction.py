@@ -19,7 +19,7 @@ from assay_scorer.adapters.environments import STORED, Stored, as_document
 from assay_scorer.adapters.full_test_transaction import FullTestTransaction, queued_in_full_test
 from assay_scorer.adapters.storable import storable
 from assay_scorer.adapters.tables import Base, OutboxRow, SkillRow, ValidationRow
-from assay_scorer.domain.conductor import Decision, Outgoing
+from assay_scorer.domain.decisions import Decision, Outgoing
 from assay_scorer.domain.validation import Validation
 from assay_servicekit.telemetry import current_traceparent
 

@@ -197,8 +197,7 @@ def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
 
 
 def _calls(validation: Validation) -> int | None:
-    run = validation.offline
-    return None if run is None else len(run.network_calls) + run.network_calls_omitted
+    return None if validation.offline is None else validation.offline.network_calls_attempted
 
 
 # -- causes -------------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ def recomputed(validation: Validation) -> Scores | None:
         return None
     offline = None
     if validation.offline is not None:
-        run = validation.offline
-        offline = scoring.offline(len(run.network_calls) + run.network_calls_omitted)
+        offline = scoring.offline(validation.offline.network_calls_attempted)
     return scoring.combine(
         scoring.completion(validation.online_graded.grades),
         scoring.trigger(validation.online.outcomes, validation.skill_name),

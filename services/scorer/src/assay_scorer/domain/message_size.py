@@ -12,7 +12,7 @@ CUTS: Final = ((200, 1000), (50, 300), (20, 120), (5, 80))
 SomeWork = TypeVar("SomeWork", bound=Work)
 
 
-def fitting(work: SomeWork) -> SomeWork:
+def cut_to_fit(work: SomeWork) -> SomeWork:
     """The work as it is, or with long lists and texts cut until a message holds it."""
     if _size(work) <= MESSAGE_BYTES:
         return work
