@@ -16,10 +16,10 @@ from assay_cli.embedded.process import Child
 from assay_contracts.base import Result, Work
 from assay_contracts.full_tests import FullTestSummary, ListFullTests, StartFullTest
 from assay_contracts.topology import WORKERS
+from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.migrate import migrate
-from assay_scorer.adapters.records import open_engine
 from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow, VersionRow
-from assay_scorer.adapters.transaction import validation_row
+from assay_scorer.adapters.validations import validation_row
 from assay_scorer.app import create_app
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.inputs import Admitted, ConductorInput

@@ -79,8 +79,20 @@ def test_rules_of_the_domain_import_no_framework(service: str) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_use_cases_know_no_broker_web_or_database(service: str) -> None:
-    used = {top(module) for module in imports(source(service) / "service.py")}
-    assert not used & (FRAMEWORKS - {"subprocess"}), used & FRAMEWORKS
+    package = source(service)
+    files = [*package.glob("service.py"), *package.glob("use_cases/**/*.py")]
+    assert files, f"{service} has no use cases"
+    for path in files:
+        used = {top(module) for module in imports(path)}
+        assert not used & (FRAMEWORKS - {"subprocess"}), f"{path}: {used & FRAMEWORKS}"
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_ports_and_workers_hold_no_sql(service: str) -> None:
+    package = source(service)
+    for path in (*package.glob("ports/*.py"), *package.glob("workers/*.py")):
+        used = {top(module) for module in imports(path)}
+        assert not used & {"sqlalchemy", "asyncpg", "alembic"}, f"{path} holds SQL"
 
 
 def test_contracts_depend_on_pydantic_alone() -> None:
@@ -96,8 +108,10 @@ def test_contracts_depend_on_pydantic_alone() -> None:
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_service_is_cut_the_same_way(service: str) -> None:
     package = source(service)
-    for name in ("__main__", "app", "settings", "handlers", "service", "ports"):
+    for name in ("__main__", "app", "settings", "handlers"):
         assert (package / f"{name}.py").is_file(), f"{service} lacks {name}.py"
+    assert (package / "ports.py").is_file() or (package / "ports").is_dir()
+    assert (package / "service.py").is_file() or (package / "use_cases").is_dir()
     assert (package / "adapters").is_dir()
     assert (package.parents[1] / "tests").is_dir()
 

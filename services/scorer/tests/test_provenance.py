@@ -10,10 +10,10 @@ from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.provenance import installed, removed, unmet
 from assay_scorer.domain.report import build_report
-from assay_scorer.domain.review import Standing, refusal
+from assay_scorer.domain.review import SkillUnderReview, refusal
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_revision, a_validation, an_environment, well_done
 
 
 def package(name: str, version: str, *requires: str, ecosystem: Ecosystem = "pip") -> Package:
@@ -179,10 +179,10 @@ def test_strict_fails_and_names_what_is_not_declared() -> None:
     assert done.offline is None
     assert "miner 6.6 (pip)" in str(done.reason)
     assert "helper" not in str(done.reason)
-    standing = Standing(
-        skill_id=done.skill_id, name=done.skill_name, status="rejected", validation=done
+    rejected = SkillUnderReview(
+        status="rejected", revision=a_revision(done.skill_name), validation=done
     )
-    problem = refusal("approve", standing)
+    problem = refusal("approve", rejected)
     assert problem is not None
     assert problem.code == "INVALID_STATUS_TRANSITION"
 

@@ -11,11 +11,17 @@ from assay_contracts.validations import Verdict
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.environment import Environment, Regression
 from assay_scorer.domain.inputs import Admitted, ConductorInput, DeadlinePassed
-from assay_scorer.domain.review import EXPIRY_MARGIN, Action, Standing, refusal, stale_candidate
-from assay_scorer.domain.runtime import KEPT_VERSIONS, Version, made_with, superseded
+from assay_scorer.domain.review import (
+    EXPIRY_MARGIN,
+    Action,
+    SkillUnderReview,
+    refusal,
+    stale_candidate,
+)
+from assay_scorer.domain.runtime_versions import KEPT_VERSIONS, Version, made_with, superseded
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_revision, a_validation, an_environment, well_done
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 DAY = timedelta(days=1)
@@ -31,17 +37,14 @@ def ended(verdict: Verdict, environment: Environment | None = None) -> Validatio
     return validation.model_copy(update={"verdict": verdict})
 
 
-def skill(status: SkillStatus, validation: Validation) -> Standing:
-    return Standing(
-        skill_id=validation.skill_id,
-        name=validation.skill_name,
-        status=status,
-        validation=validation,
+def skill(status: SkillStatus, validation: Validation) -> SkillUnderReview:
+    return SkillUnderReview(
+        status=status, revision=a_revision(validation.skill_name), validation=validation
     )
 
 
-STANDINGS: dict[str, Standing] = {
-    "not validated": skill("pending", a_validation()).model_copy(update={"validated": False}),
+SKILLS: dict[str, SkillUnderReview] = {
+    "not validated": SkillUnderReview(status="pending", revision=a_revision(), validation=None),
     "queued": skill("pending", a_validation()),
     "passed": skill("pending", ended("passed")),
     "inconclusive": skill("pending", ended("inconclusive")),
@@ -107,10 +110,10 @@ TABLE: dict[str, dict[Action, str | None]] = {
 }
 
 
-@pytest.mark.parametrize("state", STANDINGS)
+@pytest.mark.parametrize("state", SKILLS)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_in_every_state(state: str, action: Action) -> None:
-    problem = refusal(action, STANDINGS[state])
+    problem = refusal(action, SKILLS[state])
     assert (problem.code if problem else None) == TABLE[state][action]
 
 
@@ -133,14 +136,14 @@ def test_an_approval_is_told_why_there_is_no_verdict() -> None:
         assert problem.code == code
 
 
-@pytest.mark.parametrize("state", STANDINGS)
+@pytest.mark.parametrize("state", SKILLS)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_refusal_names_what_is_possible_and_that_is_possible(state: str, action: Action) -> None:
-    problem = refusal(action, STANDINGS[state])
+    problem = refusal(action, SKILLS[state])
     if problem is None:
         return
     possible = {
-        other for other in ACTIONS if refusal(other, STANDINGS[state]) is None and other != action
+        other for other in ACTIONS if refusal(other, SKILLS[state]) is None and other != action
     }
     assert set(problem.details.allowed) - {"approve"} == possible - {"approve"}
     if problem.code == ILLEGAL:

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.environments import STORED, Environments
-from assay_scorer.adapters.records import open_engine
 from assay_scorer.adapters.tables import ValidationRow
 from assay_scorer.domain.recompute import difference
 from assay_scorer.domain.validation import Validation

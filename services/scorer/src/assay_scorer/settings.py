@@ -3,6 +3,7 @@ from datetime import timedelta
 from pydantic import Field, SecretStr
 
 from assay_contracts.reports import DependencyMode
+from assay_scorer.domain.admission import AdmissionRules
 from assay_servicekit.settings import ServiceSettings
 
 
@@ -33,3 +34,12 @@ class Settings(ServiceSettings):
     @property
     def keep(self) -> timedelta:
         return timedelta(days=self.keep_days)
+
+    @property
+    def admission_rules(self) -> AdmissionRules:
+        return AdmissionRules(
+            max_active=self.max_active,
+            max_full_test_skills=self.max_full_test_skills,
+            token_budget=self.validation_tokens,
+            dependency_mode=self.dependency_mode,
+        )

@@ -12,7 +12,7 @@ from assay_contracts.runs import RunRequested
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationRequested
 from assay_scorer.domain.message_size import cut_to_fit
 from assay_scorer.domain.report import build_report
-from assay_scorer.domain.runtime import Version
+from assay_scorer.domain.runtime_versions import Version
 from assay_scorer.domain.time_limits import time_limit
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work_items import WorkItem, WorkKind

@@ -1,0 +1,272 @@
+"""All use cases of the scorer on a database, for tests that need no bus and no workers."""
+
+from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from assay_contracts.base import Message, Result, Work
+from assay_contracts.review import ApproveSkill
+from assay_contracts.rpc import Problem, ProblemError, RegisterReply
+from assay_contracts.validations import (
+    CleanupFinished,
+    KeepFinished,
+)
+from assay_scorer.adapters.records import PostgresRecords
+from assay_scorer.adapters.uploads import PostgresUploads
+from assay_scorer.domain.admission import AdmissionRules
+from assay_scorer.domain.inputs import WorkerResult
+from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.work import open_work
+from assay_scorer.ports.reports import Reports
+from assay_scorer.ports.timing import Clock, Wake
+from assay_scorer.use_cases.admission import AdmitQueued, StartQueued
+from assay_scorer.use_cases.announcing import Announce
+from assay_scorer.use_cases.conducting import (
+    Advance,
+    Conduct,
+    KeepReport,
+    NoteProgress,
+    TakeCleanupResult,
+    TakeResult,
+)
+from assay_scorer.use_cases.full_tests import (
+    BeginFullTest,
+    EndAbandonedTests,
+    FindFullTest,
+    FindFullTests,
+    StopFullTest,
+)
+from assay_scorer.use_cases.questions import (
+    FindBundle,
+    FindReport,
+    FindSkill,
+    FindSkills,
+    FindStatus,
+    FindValidations,
+    ReadAudit,
+)
+from assay_scorer.use_cases.register_upload import RegisterUpload
+from assay_scorer.use_cases.review import Approve, Cancel, Delete, Reject, Revalidate
+from assay_scorer.use_cases.runtime_versions import (
+    AskToKeepVersions,
+    FindVersions,
+    Rollback,
+    TakeKeepResult,
+)
+from assay_testkit.scorer import an_upload, started, well_done
+
+
+class ReportsInMemory:
+    """Implements the scorer's `ports.reports.Reports`."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    async def keep(self, key: str, content: bytes) -> None:
+        self.kept[key] = content
+
+
+class SilentAnnouncer:
+    """An announcer nobody listens to."""
+
+    async def announce(self, message: Message) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+
+class SettableClock:
+    """The real time, and as much later as it is told to be."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+def _nobody() -> None:
+    pass
+
+
+class Scorer:
+    """All use cases of the scorer on a database, without a bus and without workers.
+
+    Args:
+        engine: the database, with all tables.
+        records: instead of the plain ones.
+        reports: instead of memory.
+        clock: instead of the real one.
+        max_active: validations under way at once.
+        max_full_test_skills: skills of a full test under way at once.
+        wake_retention: called when there is something to clear.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        records: PostgresRecords | None = None,
+        reports: Reports | None = None,
+        clock: Clock = lambda: datetime.now(UTC),
+        max_active: int = 5,
+        max_full_test_skills: int = 5,
+        wake_retention: Wake = _nobody,
+    ) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.records = records or PostgresRecords(engine)
+        self.announce = Announce(announcer=SilentAnnouncer())
+        self.admit = AdmitQueued(
+            clock=clock,
+            rules=AdmissionRules(max_active=max_active, max_full_test_skills=max_full_test_skills),
+        )
+        self.advance = Advance(
+            keep_report=KeepReport(reports=reports or ReportsInMemory()),
+            admit=self.admit,
+            clock=clock,
+        )
+        self._wire_conducting()
+        self._wire_questions()
+        self._wire_review(wake_retention)
+        self._wire_versions_and_full_tests()
+
+    def _wire_conducting(self) -> None:
+        records, clock = self.records, self.clock
+        self.register = RegisterUpload(
+            uploads=PostgresUploads(self.engine), clock=clock, wake_admission=_nobody
+        )
+        self.start_queued = StartQueued(records=records, admit=self.admit, announce=self.announce)
+        self.conduct = Conduct(records=records, advance=self.advance, announce=self.announce)
+        self.take_result = TakeResult(conduct=self.conduct)
+        self.take_cleanup_result = TakeCleanupResult(records=records, clock=clock)
+        self.take_keep_result = TakeKeepResult(records=records, clock=clock)
+        self.note_progress = NoteProgress(notes=records)
+
+    def _wire_questions(self) -> None:
+        records = self.records
+        self.find_skills = FindSkills(skills=records)
+        self.find_skill = FindSkill(skills=records)
+        self.find_status = FindStatus(skills=records)
+        self.find_bundle = FindBundle(skills=records)
+        self.find_report = FindReport(skills=records, validations=records)
+        self.find_validations = FindValidations(skills=records, validations=records)
+        self.read_audit = ReadAudit(audit=records)
+        self.find_versions = FindVersions(versions=records)
+        self.find_full_test = FindFullTest(full_tests=records)
+        self.find_full_tests = FindFullTests(full_tests=records)
+
+    def _wire_review(self, wake_retention: Wake) -> None:
+        records, advance, announce, clock = self.records, self.advance, self.announce, self.clock
+        self.approve = Approve(
+            records=records, announce=announce, clock=clock, candidate_ttl=timedelta(days=1)
+        )
+        self.reject = Reject(records=records, announce=announce, clock=clock)
+        self.delete = Delete(
+            records=records,
+            advance=advance,
+            announce=announce,
+            clock=clock,
+            wake_retention=wake_retention,
+        )
+        self.revalidate = Revalidate(
+            records=records, announce=announce, clock=clock, wake_admission=_nobody
+        )
+        self.cancel = Cancel(
+            skills=records, records=records, advance=advance, announce=announce, clock=clock
+        )
+
+    def _wire_versions_and_full_tests(self) -> None:
+        records, announce, clock = self.records, self.announce, self.clock
+        self.rollback = Rollback(
+            records=records, announce=announce, clock=clock, wake_test_ending=_nobody
+        )
+        self.ask_to_keep_versions = AskToKeepVersions(
+            versions=records, records=records, announce=announce, clock=clock
+        )
+        self.begin_full_test = BeginFullTest(
+            full_tests=records,
+            records=records,
+            announce=announce,
+            clock=clock,
+            wake_admission=_nobody,
+        )
+        self.stop_full_test = StopFullTest(
+            full_tests=records,
+            records=records,
+            announce=announce,
+            clock=clock,
+            wake_test_ending=_nobody,
+        )
+        self.end_abandoned_tests = EndAbandonedTests(full_tests=records, conduct=self.conduct)
+
+    # -- what tests do with them ----------------------------------------------------------------
+
+    async def take(self, result: Result) -> None:
+        """Take in what a worker said, whatever it was asked for."""
+        match result:
+            case CleanupFinished():
+                await self.take_cleanup_result(result)
+            case KeepFinished():
+                await self.take_keep_result(result)
+            case _:
+                assert isinstance(result, WorkerResult)
+                await self.take_result(result)
+
+    async def stored(self, validation_id: UUID) -> Validation:
+        """A validation that is there."""
+        validation = await self.records.validation(validation_id)
+        assert validation is not None
+        return validation
+
+    async def open_work(self, validation_id: UUID) -> tuple[Work, ...]:
+        """Everything that was asked for and is not answered."""
+        validation = await self.records.validation(validation_id)
+        return open_work(validation) if validation else ()
+
+    async def run_to_the_end(self, validation_id: UUID, **grades: int) -> None:
+        """Answer all work well, with these grades for the tasks of a skill of that name."""
+        while work := await self.open_work(validation_id):
+            grade = grades.get(work[0].skill_name.replace("-", "_"), 5)
+            await self.take(well_done(work[0], grade=grade))
+
+    async def uploaded(self, name: str) -> RegisterReply:
+        """A new skill whose validation has started, if there is room."""
+        reply = await self.register(an_upload(name))
+        await self.start_queued()
+        return reply
+
+    async def validated(self, name: str) -> RegisterReply:
+        """A new skill that passed."""
+        reply = await self.uploaded(name)
+        await self.run_to_the_end(started(reply))
+        return reply
+
+    async def approved(self, name: str) -> RegisterReply:
+        """A new skill that passed and was approved by ann."""
+        reply = await self.validated(name)
+        await self.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+        return reply
+
+
+async def said(engine: AsyncEngine, subject: str) -> list[str]:
+    """The bodies of everything put into the outbox for this subject, in order."""
+    async with engine.connect() as connection:
+        rows = await connection.execute(
+            text("select body from outbox where subject = :subject order by id"),
+            {"subject": subject},
+        )
+        return [row.body for row in rows]
+
+
+async def refusal_of(attempt: Awaitable[object]) -> Problem:
+    """Why it was refused; it is an error if it was not."""
+    try:
+        await attempt
+    except ProblemError as error:
+        return error.problem
+    raise AssertionError("it was not refused")
