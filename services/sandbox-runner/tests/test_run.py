@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from assay_testkit.runner import (
     PROMPT,
     SCRIPT,
     SKILL,
+    SNAPSHOT_TTL,
     VALIDATION,
     Runner,
     a_run,
@@ -284,6 +286,11 @@ async def test_offline_run_starts_from_what_the_online_run_installed(runner: Run
     )
 
     assert online.candidate == "candidate-1"
+    assert online.candidate_expires_at is not None
+    assert abs(online.candidate_expires_at - datetime.now(UTC) - SNAPSHOT_TTL) < timedelta(
+        minutes=5
+    )
+    assert offline.candidate_expires_at is None
     assert offline.sandbox is not None
     assert offline.sandbox.base == "candidate-1"
     assert [check.passed for check in offline.outcomes[0].checks] == [True, True]

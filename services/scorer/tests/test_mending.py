@@ -24,6 +24,8 @@ def unitlib(version: str) -> Package:
 
 
 OWN = "csv-analyzer"
+CANDIDATE_EXPIRES = NOW + timedelta(days=1)
+MENDED_EXPIRES = NOW + timedelta(days=2)
 
 
 class Story:
@@ -62,12 +64,14 @@ class Story:
         result = well_done(work, grade=grade)
         if isinstance(work, RunRequested):
             assert isinstance(result, RunFinished)
+            expires_at = MENDED_EXPIRES if work.kind == "mending" else CANDIDATE_EXPIRES
             inside = unit or {"online": "2.0"}.get(work.kind, self.in_snapshot)
             update = {
                 "packages_before": (unitlib("1.0"),),
                 "packages_after": (unitlib(inside),),
                 "offered": self.offered if work.kind == "online" else (),
                 "network_calls_omitted": calls,
+                "candidate_expires_at": expires_at if work.capture else None,
             }
             result = result.model_copy(update=update)
         assert isinstance(result, ConductorInput)
@@ -157,6 +161,7 @@ def test_when_all_work_it_passes_with_the_mended_environment() -> None:
     done = story.to_the_end()
     assert (done.verdict, done.layer1_passed, done.layer2_passed) == ("passed", True, True)
     assert done.candidate == mending.snapshot
+    assert done.candidate_expires_at == MENDED_EXPIRES
     assert story.cleaned == [first]
     assert "'beta' (t1, t2, t3, unitlib 1.0 → 2.0)" in str(done.reason)
     assert "With unitlib 1.0 instead, all 2 do" in str(done.reason)
@@ -183,6 +188,7 @@ def test_if_one_does_not_work_it_is_undone_at_once_and_the_failure_stands(skill:
     assert story.cleaned == [mending.snapshot]
     done = story.to_the_end()
     assert (done.verdict, done.layer2_passed) == ("failed", False)
+    assert done.candidate_expires_at == CANDIDATE_EXPIRES
     assert f"'{skill}' does not complete t1, t2, t3 with them" in str(done.reason)
     assert "'beta' (t1, t2, t3, unitlib 1.0 → 2.0)" in str(done.reason)
     assert story.cleaned == [mending.snapshot, done.candidate]

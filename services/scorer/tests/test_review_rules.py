@@ -1,6 +1,6 @@
 """What may be done with a skill: every action in every state, and what is told instead."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import get_args
 
 import pytest
@@ -174,9 +174,9 @@ def test_a_skill_that_broke_others_is_refused_by_their_names() -> None:
 
 def test_only_what_was_tested_on_the_current_version_becomes_the_next() -> None:
     tested = skill("pending", ended("passed", an_environment("alpha")))
-    assert stale_candidate(tested, 1, NOW, DAY) is None
+    assert stale_candidate(tested, 1, NOW) is None
     for other in (0, 2):
-        problem = stale_candidate(tested, other, NOW, DAY)
+        problem = stale_candidate(tested, other, NOW)
         assert problem is not None
         assert problem.code == ILLEGAL
         assert "v1.1" in problem.message
@@ -184,12 +184,24 @@ def test_only_what_was_tested_on_the_current_version_becomes_the_next() -> None:
         assert problem.details.allowed == ("reject", "revalidate")
 
 
-def test_a_candidate_that_is_about_to_expire_is_not_promoted() -> None:
-    tested = skill("pending", ended("passed"))
-    assert stale_candidate(tested, 0, NOW + DAY - EXPIRY_MARGIN, DAY) is None
-    problem = stale_candidate(tested, 0, NOW + DAY - EXPIRY_MARGIN + timedelta(seconds=1), DAY)
+@pytest.mark.parametrize(
+    ("said", "expires_at"),
+    [(None, NOW + DAY), (NOW + 3 * DAY, NOW + 3 * DAY)],
+    ids=["not said by the runner", "said by the runner"],
+)
+def test_a_candidate_that_is_about_to_expire_is_not_promoted(
+    said: datetime | None, expires_at: datetime
+) -> None:
+    validation = ended("passed")
+    assert validation.online is not None
+    online = validation.online.model_copy(update={"candidate_expires_at": said})
+    tested = skill("pending", validation.model_copy(update={"online": online}))
+    in_time = expires_at - EXPIRY_MARGIN
+    assert stale_candidate(tested, 0, in_time) is None
+    problem = stale_candidate(tested, 0, in_time + timedelta(seconds=1))
     assert problem is not None
-    assert "24 hours" in problem.message
+    assert problem.code == ILLEGAL
+    assert f"kept until {expires_at:%Y-%m-%d} 12:00 UTC only" in problem.message
 
 
 def version(number: int, built_on: int | None, *, current: bool = False) -> Version:

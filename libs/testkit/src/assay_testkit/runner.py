@@ -5,6 +5,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -28,6 +29,7 @@ from assay_servicekit.objects import ObjectMissing
 
 VALIDATION: Final = UUID(int=1)
 SKILL: Final = UUID(int=2)
+SNAPSHOT_TTL: Final = timedelta(days=1)
 
 MANUAL: Final = """---
 name: word-counter
@@ -146,6 +148,7 @@ class Runner:
             check=CheckTask(find_pattern=find_pattern, seconds=10.0),
             limits=Limits(output_bytes=OUTPUT_BYTES),
             task_seconds=task_seconds,
+            snapshot_ttl=SNAPSHOT_TTL,
         )
 
 

@@ -162,9 +162,7 @@ class Scorer:
 
     def _wire_review(self, wake_retention: Wake) -> None:
         records, advance, announce, clock = self.records, self.advance, self.announce, self.clock
-        self.approve = Approve(
-            records=records, announce=announce, clock=clock, candidate_ttl=timedelta(days=1)
-        )
+        self.approve = Approve(records=records, announce=announce, clock=clock)
         self.reject = Reject(records=records, announce=announce, clock=clock)
         self.delete = Delete(
             records=records,

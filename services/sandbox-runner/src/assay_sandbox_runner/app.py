@@ -54,6 +54,7 @@ def create_app(settings: Settings) -> Service:
             memory_bytes=settings.sandbox_memory_mb * 1024**2,
         ),
         task_seconds=settings.task_seconds,
+        snapshot_ttl=settings.snapshot_ttl,
     )
     register(bus, settings, run, CleanUp(provider=provider), Keep(provider=provider))
     return Service(

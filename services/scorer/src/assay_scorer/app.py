@@ -103,7 +103,6 @@ def _wire(
             wake_admission=admission.wake,
             wake_test_ending=test_ending.wake,
             wake_retention=retention.wake,
-            candidate_ttl=settings.snapshot_ttl,
         ),
     )
     return {

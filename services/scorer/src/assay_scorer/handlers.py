@@ -1,7 +1,6 @@
 """What the scorer hears, and the use case that it is answered by."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from assay_contracts.full_tests import (
     CancelFullTest,
@@ -86,7 +85,6 @@ class Parts:
     wake_admission: Wake
     wake_test_ending: Wake
     wake_retention: Wake
-    candidate_ttl: timedelta
 
 
 def register(bus: Bus, parts: Parts) -> None:
@@ -129,9 +127,7 @@ def _review(bus: Bus, parts: Parts) -> None:
     register_upload = RegisterUpload(
         uploads=parts.uploads, clock=clock, wake_admission=parts.wake_admission
     )
-    approve = Approve(
-        records=records, announce=announce, clock=clock, candidate_ttl=parts.candidate_ttl
-    )
+    approve = Approve(records=records, announce=announce, clock=clock)
     reject = Reject(records=records, announce=announce, clock=clock)
     delete = Delete(
         records=records,

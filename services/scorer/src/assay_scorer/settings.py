@@ -20,10 +20,6 @@ class Settings(ServiceSettings):
         default=2_000_000, ge=1, validation_alias="ASSAY_VALIDATION_TOKENS"
     )
     """What models may use for one validation, read and written together."""
-    snapshot_ttl: timedelta = Field(
-        default=timedelta(hours=24), validation_alias="ASSAY_SNAPSHOT_TTL"
-    )
-    """How long the sandboxes keep a candidate: it has to be approved within that time."""
     dependency_mode: DependencyMode = Field(
         default="lenient", validation_alias="ASSAY_DEPENDENCY_MODE"
     )

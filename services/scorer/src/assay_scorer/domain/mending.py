@@ -63,6 +63,7 @@ def installed(validation: Validation, run: RunFinished) -> Validation:
     tried = _updated(
         validation,
         snapshot=run.candidate,
+        snapshot_expires_at=run.candidate_expires_at,
         retests=tuple(Retest(skill=name) for name in names),
     )
     items = tuple(WorkItem(what="mending_run", skill=name) for name in names)

@@ -1,7 +1,7 @@
 """What may be done with a skill, by its status: one table, and the refusals that follow."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
@@ -29,6 +29,8 @@ INCONCLUSIVE: Final[Mapping[Cause | None, ProblemCode]] = {
     "installing": "DEPENDENCY_INSTALL_FAILED",
 }
 """What an approval is answered whose validation came to no verdict, by why it did not."""
+CANDIDATE_LIFE: Final = timedelta(hours=24)
+"""From the start of a validation, where the runner that left the candidate did not say."""
 EXPIRY_MARGIN: Final = timedelta(minutes=10)
 """A candidate this close to its end could be gone before it is kept."""
 
@@ -124,9 +126,7 @@ def _not_approvable(skill: SkillUnderReview) -> Problem | None:
     return None
 
 
-def stale_candidate(
-    skill: SkillUnderReview, current_version: int, now: datetime, time_to_live: timedelta
-) -> Problem | None:
+def stale_candidate(skill: SkillUnderReview, current_version: int, now: datetime) -> Problem | None:
     """Why the candidate cannot become the next version although the skill passed; None if it can.
 
     What was tested is the skill on the version it started from. On any other it is untested.
@@ -139,9 +139,9 @@ def stale_candidate(
             f"it was validated on runtime version {version_label(built_on)}, and the current one "
             f"is {version_label(current_version)}"
         )
-    elif now - (passed.started_at or now) > time_to_live - EXPIRY_MARGIN:
-        hours = time_to_live.total_seconds() / 3600
-        why = f"the environment it was validated in is kept for {hours:g} hours only"
+    elif now > (expires_at := _candidate_expires_at(passed, now)) - EXPIRY_MARGIN:
+        until = f"{expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        why = f"the environment it was validated in is kept until {until} only"
     else:
         return None
     return _problem(
@@ -149,6 +149,10 @@ def stale_candidate(
         "INVALID_STATUS_TRANSITION",
         f"'{skill.name}' cannot be approved as it is: {why}. Revalidate it, then approve it.",
     )
+
+
+def _candidate_expires_at(passed: Validation, now: datetime) -> datetime:
+    return passed.candidate_expires_at or (passed.started_at or now) + CANDIDATE_LIFE
 
 
 def _illegal(action: Action, skill: SkillUnderReview) -> Problem:

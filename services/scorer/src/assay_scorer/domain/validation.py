@@ -170,6 +170,13 @@ class Validation(Model):
         return self.online.candidate if self.online else None
 
     @property
+    def candidate_expires_at(self) -> datetime | None:
+        """Until when the candidate is there if nobody asks to keep it, as far as it was said."""
+        if self.mending is not None and self.mending.outcome == "mended":
+            return self.mending.snapshot_expires_at
+        return self.online.candidate_expires_at if self.online else None
+
+    @property
     def snapshots(self) -> frozenset[str]:
         """Every environment that it keeps, as long as it has not ended."""
         tried = self.mending.snapshot if self.mending else None

@@ -4,7 +4,6 @@ Each raises ProblemError when it may not be done.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -63,8 +62,6 @@ class Approve:
     records: Transactions[ApprovalTransaction]
     announce: Announce
     clock: Clock
-    candidate_ttl: timedelta
-    """How long the sandboxes keep a snapshot that nobody asked them to keep."""
 
     async def __call__(self, question: ApproveSkill) -> ApproveReply:
         now = self.clock()
@@ -72,7 +69,7 @@ class Approve:
             versions = await transaction.lock_versions()
             skill = await _lock_allowed(transaction, "approve", question.skill_id)
             before = current(versions)
-            raise_if(stale_candidate(skill, before.number, now, self.candidate_ttl))
+            raise_if(stale_candidate(skill, before.number, now))
             assert skill.validation is not None
             made = next_version(versions, skill.validation, question.actor, now)
             await transaction.save_version(before.model_copy(update={"current": False}))
