@@ -1,4 +1,7 @@
-"""One example of every public fact, as Assay says it."""
+"""The public facts: a row for each, which is an example of it as Assay says it.
+
+The bus, its permissions, the AsyncAPI document, the gateway and the command all go by this table.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
