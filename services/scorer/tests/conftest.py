@@ -15,7 +15,7 @@ from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.migrate import migrate
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
-from assay_testkit.scorer_use_cases import Scorer, SettableClock
+from assay_testkit.scorer_use_cases import ReportsInMemory, Scorer, SettableClock
 from assay_testkit.servers import RunningNats
 
 
@@ -61,17 +61,35 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def scorer(engine: AsyncEngine, clock: SettableClock) -> Scorer:
-    return Scorer(engine, clock=clock)
+def reports() -> ReportsInMemory:
+    return ReportsInMemory()
 
 
 @pytest.fixture
-async def bus(nats_server: RunningNats) -> AsyncIterator[Bus]:
-    """The scorer's connection to a bus that has all streams and buckets, and nothing in them."""
-    bus = Bus(ServiceSettings(nats_url=SecretStr(nats_server.url("scorer"))), "scorer")
-    await bus.connect()
+def scorer(engine: AsyncEngine, clock: SettableClock, reports: ReportsInMemory) -> Scorer:
+    return Scorer(engine, clock=clock, reports=reports)
+
+
+@pytest.fixture
+async def emptied_nats_server(nats_server: RunningNats) -> RunningNats:
+    """The shared bus, with all streams and buckets and nothing in them."""
+    bus = await _connected(nats_server)
     names = [*(stream.name for stream in STREAMS), *(f"OBJ_{bucket.name}" for bucket in BUCKETS)]
     for name in names:
         await bus.jetstream().purge_stream(name)
+    await bus.stop()
+    return nats_server
+
+
+@pytest.fixture
+async def bus(emptied_nats_server: RunningNats) -> AsyncIterator[Bus]:
+    """The scorer's connection to an empty bus."""
+    bus = await _connected(emptied_nats_server)
     yield bus
     await bus.stop()
+
+
+async def _connected(server: RunningNats) -> Bus:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(server.url("scorer"))), "scorer")
+    await bus.connect()
+    return bus

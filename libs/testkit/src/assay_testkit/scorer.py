@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 from assay_contracts.base import Failure, Result, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
 from assay_contracts.reports import Prose, ReportRequested, ReportWritten
+from assay_contracts.review import ApproveSkill
 from assay_contracts.rpc import RegisterReply, RegisterSkill
 from assay_contracts.runs import (
     ModelUse,
@@ -21,10 +22,15 @@ from assay_contracts.runs import (
 from assay_contracts.skills import BundleRef, Dependencies, SkillManifest
 from assay_contracts.tasks import Task
 from assay_contracts.validations import (
+    ProgressStep,
+    ValidationCompleted,
     ValidationPlanned,
     ValidationRequested,
 )
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import ApprovedSkill, Environment
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.revisions import Revision, new_validation
 from assay_scorer.domain.validation import Validation
 
@@ -171,6 +177,35 @@ def well_done(work: Work, *, grade: int = 5, used: bool = True, calls: int = 0) 
 def gone_wrong(work: Work, category: str = "sandbox") -> Result:
     """The result of work that the platform could not carry out."""
     return work.failed(Failure.model_validate({"category": category, "reason": "it broke"}))
+
+
+def as_input(result: Result) -> ConductorInput:
+    assert isinstance(result, ConductorInput)
+    return result
+
+
+def work_in(decision: Decision) -> Work:
+    """The only work that is asked for."""
+    (work,) = [each.message for each in decision.outgoing if isinstance(each.message, Work)]
+    return work
+
+
+def completions_in(decision: Decision) -> list[ValidationCompleted]:
+    said = (each.message for each in decision.outgoing)
+    return [message for message in said if isinstance(message, ValidationCompleted)]
+
+
+def validation_at(step: ProgressStep) -> Decision:
+    """The decision that asked for `step`, after all before it went well."""
+    decision = decide(a_validation(), Admitted(), NOW)
+    while decision.validation.step != step:
+        decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
+    return decision
+
+
+def approval_of(skill: RegisterReply) -> ApproveSkill:
+    """What ann asks for to approve it."""
+    return ApproveSkill(skill_id=skill.skill_id, actor="ann")
 
 
 def _outcome(task: Task, skill: str, used: bool) -> TaskOutcome:

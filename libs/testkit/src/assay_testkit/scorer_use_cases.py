@@ -8,8 +8,13 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_contracts.base import Message, Result, Work
-from assay_contracts.review import ApproveSkill
-from assay_contracts.rpc import Problem, ProblemError, RegisterReply
+from assay_contracts.full_tests import (
+    FullTestCompleted,
+    FullTestView,
+    GetFullTest,
+    StartFullTest,
+)
+from assay_contracts.rpc import GetSkill, Problem, ProblemError, RegisterReply, RegisterSkill
 from assay_contracts.validations import (
     CleanupFinished,
     KeepFinished,
@@ -56,7 +61,7 @@ from assay_scorer.use_cases.runtime_versions import (
     Rollback,
     TakeKeepResult,
 )
-from assay_testkit.scorer import an_upload, started, well_done
+from assay_testkit.scorer import an_upload, approval_of, started, well_done
 
 
 class ReportsInMemory:
@@ -232,11 +237,20 @@ class Scorer:
             grade = grades.get(work[0].skill_name.replace("-", "_"), 5)
             await self.take(well_done(work[0], grade=grade))
 
-    async def uploaded(self, name: str) -> RegisterReply:
-        """A new skill whose validation has started, if there is room."""
-        reply = await self.register(an_upload(name))
+    async def only_work(self, validation_id: UUID) -> Work:
+        """The one thing that was asked for and is not answered."""
+        (work,) = await self.open_work(validation_id)
+        return work
+
+    async def upload(self, upload: RegisterSkill) -> RegisterReply:
+        """Register an upload and start it if there is room, as the running service does."""
+        reply = await self.register(upload)
         await self.start_queued()
         return reply
+
+    async def uploaded(self, name: str) -> RegisterReply:
+        """A new skill whose validation has started, if there is room."""
+        return await self.upload(an_upload(name))
 
     async def validated(self, name: str) -> RegisterReply:
         """A new skill that passed."""
@@ -247,8 +261,34 @@ class Scorer:
     async def approved(self, name: str) -> RegisterReply:
         """A new skill that passed and was approved by ann."""
         reply = await self.validated(name)
-        await self.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+        await self.approve(approval_of(reply))
         return reply
+
+    async def fail(self, reply: RegisterReply) -> None:
+        """Take its validation to a failed end, which rejects the skill."""
+        for grade in (5, 5, 1, 5):
+            await self.take(well_done(await self.only_work(started(reply)), grade=grade))
+
+    async def status_of(self, skill_id: UUID) -> str:
+        return (await self.find_skill(GetSkill(skill_id=skill_id))).status
+
+    async def started_full_test(self) -> FullTestView:
+        """A full test by ann, under way as far as there is room."""
+        view = await self.begin_full_test(StartFullTest(actor="ann"))
+        await self.start_queued()
+        return await self.find_full_test(GetFullTest(full_test_id=view.full_test_id))
+
+    async def finished_full_test(self, full_test_id: UUID) -> FullTestView:
+        """Answer all work of a full test well, those under way in turn."""
+        while True:
+            view = await self.find_full_test(GetFullTest(full_test_id=full_test_id))
+            work = [
+                each for skill in view.skills for each in await self.open_work(skill.validation_id)
+            ]
+            if not work:
+                return view
+            for each in work:
+                await self.take(well_done(each))
 
 
 async def said(engine: AsyncEngine, subject: str) -> list[str]:
@@ -261,6 +301,11 @@ async def said(engine: AsyncEngine, subject: str) -> list[str]:
         return [row.body for row in rows]
 
 
+async def full_test_completions(engine: AsyncEngine) -> list[FullTestCompleted]:
+    bodies = await said(engine, FullTestCompleted.SUBJECT)
+    return [FullTestCompleted.model_validate_json(body) for body in bodies]
+
+
 async def refusal_of(attempt: Awaitable[object]) -> Problem:
     """Why it was refused; it is an error if it was not."""
     try:
@@ -268,3 +313,8 @@ async def refusal_of(attempt: Awaitable[object]) -> Problem:
     except ProblemError as error:
         return error.problem
     raise AssertionError("it was not refused")
+
+
+async def refusal_code(attempt: Awaitable[object]) -> str:
+    """As `refusal_of`, in a word."""
+    return (await refusal_of(attempt)).code
