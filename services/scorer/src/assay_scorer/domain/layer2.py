@@ -91,7 +91,8 @@ def _go_on_mending(before: Validation, after: Validation, now: datetime) -> Deci
         return failure_stands(before, after, now)
     if mending.is_mended(after):
         return _mended(after, now)
-    new = [item for item in after.pieces if before.open_item(after.step_id(item)) is None]
+    asked_for = {item.key for item in before.pieces}
+    new = [item for item in after.pieces if item.key not in asked_for]
     return Decision(after).and_say(*(work_for(after, item) for item in new))
 
 
