@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from sqlalchemy import CursorResult, Executable
@@ -75,7 +75,7 @@ class Interrupted:
         self._connection = connection
         self._meanwhile: Awaitable[object] | None = meanwhile
 
-    async def execute(self, statement: Executable) -> CursorResult[Any]:
+    async def execute(self, statement: Executable) -> CursorResult[*tuple[object, ...]]:
         result = await self._connection.execute(statement)
         if self._meanwhile is not None:
             meanwhile, self._meanwhile = self._meanwhile, None

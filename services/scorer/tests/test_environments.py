@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from alembic import command
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_contracts.base import Work
@@ -125,9 +125,9 @@ def test_a_grading_of_the_longest_tasks_fits_into_a_message() -> None:
     assert len(grading.model_dump_json().encode()) < BUS_TAKES
 
 
-async def count(engine: AsyncEngine, table: str) -> int:
+async def count(engine: AsyncEngine, name: str) -> int:
     async with engine.connect() as connection:
-        return int(await connection.scalar(text(f"select count(*) from {table}")) or 0)  # noqa: S608
+        return await connection.scalar(select(func.count()).select_from(table(name))) or 0
 
 
 async def stored(engine: AsyncEngine, name: str, environment: Environment) -> Validation:

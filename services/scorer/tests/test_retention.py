@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_contracts.base import Work
@@ -167,8 +167,8 @@ async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
     entries = (await scorer.read_audit(ListAudit())).entries
     assert [entry.action for entry in entries] == ["deleted", "approved", "uploaded"]
     async with engine.connect() as connection:
-        for table in ("skills", "revisions", "validations"):
-            assert not await connection.scalar(text(f"select count(*) from {table}"))  # noqa: S608
+        for name in ("skills", "revisions", "validations"):
+            assert not await connection.scalar(select(func.count()).select_from(table(name)))
 
 
 async def test_traces_of_an_attempt_that_was_not_taken_go_when_the_validation_has_ended(

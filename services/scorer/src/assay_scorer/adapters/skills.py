@@ -201,7 +201,7 @@ class PostgresSkillChanges(TransactionPart):
         await self._connection.execute(delete(SkillRow).where(SkillRow.id == skill_id))
 
 
-def _summary(row: Row[tuple[object, ...]]) -> dict[str, object]:
+def _summary(row: Row[*tuple[object, ...]]) -> dict[str, object]:
     return {
         "skill_id": row.id,
         "name": row.name,
