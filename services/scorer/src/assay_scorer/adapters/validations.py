@@ -4,7 +4,7 @@ Statements that every upload and every step take are built once: building them c
 running them.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -28,6 +28,7 @@ from assay_scorer.domain.admission import UnderWay
 from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.validation import Validation
 
+BATCH: Final = 100
 ADMISSION_LOCK: Final = 0x455A
 """Key of the advisory lock that makes admission one at a time."""
 
@@ -143,6 +144,23 @@ class PostgresValidationQueries(Repository):
         stored = STORED.where(ValidationRow.id == validation_id)
         async with self._reading() as connection:
             return await self._environments.one(connection, stored)
+
+    async def ended_validations(self) -> AsyncIterator[Validation]:
+        """Every validation that has ended, a batch in memory at a time."""
+        after = UUID(int=0)
+        while True:
+            batch = (
+                STORED.where(ValidationRow.step == "done", ValidationRow.id > after)
+                .order_by(ValidationRow.id)
+                .limit(BATCH)
+            )
+            async with self._reading() as connection:
+                found = [each async for each in self._environments.each(connection, batch)]
+            for validation in found:
+                yield validation
+            if len(found) < BATCH:
+                return
+            after = found[-1].validation_id
 
     async def note_progress(self, validation_id: UUID, detail: str, done: int, total: int) -> None:
         statement = (

@@ -135,17 +135,17 @@ class _Provider(AbstractProvider[Ask, Choice, Key]):
             return [Choice(identifier, None)]
         asks = list(requirements[identifier])
         ruled_out = {choice.package for choice in incompatibilities[identifier]}
-        fitting = [
+        suitable = [
             package
             for package in self._pool[identifier]
             if package not in ruled_out
             and all(ask.requirement.allows(package.version) for ask in asks)
         ]
         preferred = self._preferred.get(identifier)
-        fitting.sort(
+        suitable.sort(
             key=lambda p: (p.version == preferred, rank(p.ecosystem, p.version)), reverse=True
         )
-        return [Choice(identifier, package) for package in fitting]
+        return [Choice(identifier, package) for package in suitable]
 
     @override
     def is_satisfied_by(self, requirement: Ask, candidate: Choice) -> bool:
