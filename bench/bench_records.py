@@ -33,7 +33,7 @@ from assay_servicekit.bus import Bus
 from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
 from assay_testkit.scorer import NOW, a_validation, an_upload, well_done
-from assay_testkit.scorer_use_cases import Scorer, said
+from assay_testkit.scorer_on_database import Scorer, said
 from assay_testkit.servers import private_folder, running_nats
 from bench.bare import quantile
 from bench.report import Bench
@@ -253,7 +253,7 @@ async def planning(engine: AsyncEngine) -> list[Work]:
     """The first work of so many validations, all under way."""
     scorer = Scorer(engine, max_active=FACTS)
     for n in range(FACTS):
-        await scorer.register(an_upload(f"skill-{n}"))
+        await scorer.ask(an_upload(f"skill-{n}"))
     await scorer.start_queued()
     bodies = await said(engine, ValidationRequested.SUBJECT)
     return [ValidationRequested.model_validate_json(body) for body in bodies]

@@ -15,7 +15,7 @@ from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.migrate import migrate
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
-from assay_testkit.scorer_use_cases import ReportsInMemory, Scorer, SettableClock
+from assay_testkit.scorer_on_database import ReportsInMemory, Scorer, SettableClock
 from assay_testkit.servers import RunningNats
 
 

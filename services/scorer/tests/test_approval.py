@@ -25,17 +25,17 @@ from assay_contracts.validations import KeepRequested
 from assay_scorer.adapters.environments import Environments
 from assay_scorer.adapters.runtime_versions import PostgresRuntimeVersionChanges
 from assay_testkit.scorer import an_upload, approval_of, started, well_done
-from assay_testkit.scorer_use_cases import Scorer, refusal_code, said
+from assay_testkit.scorer_on_database import Scorer, refusal_code, said
 
 
 async def test_approval_promotes_the_candidate_and_tells_once(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
     skill = await scorer.validated("alpha")
-    answer = await scorer.approve(approval_of(skill))
+    answer = await scorer.ask(approval_of(skill))
     assert (answer.status, answer.runtime_version) == ("approved", "v1.1")
     assert await scorer.status_of(skill.skill_id) == "approved"
-    versions = await scorer.find_versions(ListVersions())
+    versions = await scorer.ask(ListVersions())
     assert versions.current_version == "v1.1"
     assert [(v.version, v.built_on, v.skill_name, v.is_current) for v in versions.versions] == [
         ("v1.1", "v1.0", "alpha", True),
@@ -48,14 +48,14 @@ async def test_approval_promotes_the_candidate_and_tells_once(
     assert (promoted.version, promoted.built_on) == ("v1.1", "v1.0")
     (keep,) = map(KeepRequested.model_validate_json, await said(engine, "keep.requested"))
     assert keep.snapshots == (promoted.snapshot,)
-    assert await refusal_code(scorer.approve(approval_of(skill))) == "INVALID_STATUS_TRANSITION"
+    assert await refusal_code(scorer.ask(approval_of(skill))) == "INVALID_STATUS_TRANSITION"
     assert len(await said(engine, "skill.approved")) == 1
 
 
 async def test_what_is_approved_is_there_for_the_next_validation(scorer: Scorer) -> None:
     first = await scorer.validated("alpha")
-    await scorer.approve(approval_of(first))
-    upload = await scorer.register(an_upload("beta"))
+    await scorer.ask(approval_of(first))
+    upload = await scorer.ask(an_upload("beta"))
     await scorer.start_queued()
     async with scorer.records.transaction() as transaction:
         validation = await transaction.lock_validation(started(upload))
@@ -89,7 +89,7 @@ async def test_a_version_and_the_skills_in_it_are_of_one_moment(
     await scorer.approved("alpha")
     beta = await scorer.validated("beta")
     async with engine.begin() as connection:
-        interrupted = Interrupted(connection, scorer.approve(approval_of(beta)))
+        interrupted = Interrupted(connection, scorer.ask(approval_of(beta)))
         transaction = PostgresRuntimeVersionChanges(
             cast("AsyncConnection", interrupted), Environments()
         )
@@ -100,14 +100,14 @@ async def test_a_version_and_the_skills_in_it_are_of_one_moment(
 async def test_a_broken_approved_skill_is_named_when_approval_is_refused(scorer: Scorer) -> None:
     await scorer.approved("alpha")
     await scorer.approved("beta")
-    upload = await scorer.register(an_upload("gamma"))
+    upload = await scorer.ask(an_upload("gamma"))
     await scorer.start_queued()
     await scorer.run_to_the_end(started(upload), beta=1)
-    detail = await scorer.find_skill(GetSkill(skill_id=upload.skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=upload.skill_id))
     assert (detail.status, detail.validation_stage) == ("rejected", "failed")
     assert (detail.layer1_passed, detail.layer2_passed) == (True, False)
     with pytest.raises(ProblemError) as refused:
-        await scorer.approve(approval_of(upload))
+        await scorer.ask(approval_of(upload))
     assert refused.value.problem.code == "REGRESSION_FAILED"
     assert refused.value.problem.details.failed_skills == ("beta",)
 
@@ -117,7 +117,7 @@ async def test_of_two_approvals_at_once_one_is_told_to_revalidate(
 ) -> None:
     skills = [await scorer.validated(name) for name in ("alpha", "beta", "gamma")]
     answers = await asyncio.gather(
-        *(scorer.approve(approval_of(skill)) for skill in skills), return_exceptions=True
+        *(scorer.ask(approval_of(skill)) for skill in skills), return_exceptions=True
     )
     (taken,) = [answer for answer in answers if isinstance(answer, ApproveReply)]
     refused = [answer for answer in answers if isinstance(answer, ProblemError)]
@@ -130,21 +130,21 @@ async def test_of_two_approvals_at_once_one_is_told_to_revalidate(
     assert len(await said(engine, "runtime.promoted")) == 1
 
     again = next(skill for skill in skills if skill.skill_id != taken.skill_id)
-    started = await scorer.revalidate(RevalidateSkill(skill_id=again.skill_id, actor="ann"))
+    started = await scorer.ask(RevalidateSkill(skill_id=again.skill_id, actor="ann"))
     await scorer.start_queued()
     await scorer.run_to_the_end(started.validation_id)
-    assert (await scorer.approve(approval_of(again))).runtime_version == "v1.2"
-    assert (await scorer.find_versions(ListVersions())).current_version == "v1.2"
+    assert (await scorer.ask(approval_of(again))).runtime_version == "v1.2"
+    assert (await scorer.ask(ListVersions())).current_version == "v1.2"
 
 
 async def test_a_late_result_does_not_undo_an_approval(scorer: Scorer) -> None:
-    upload = await scorer.register(an_upload("alpha"))
+    upload = await scorer.ask(an_upload("alpha"))
     await scorer.start_queued()
     take = scorer.take
     await take(well_done((await scorer.open_work(started(upload)))[0]))
     (online,) = await scorer.open_work(started(upload))
     await scorer.run_to_the_end(started(upload))
-    await scorer.approve(approval_of(upload))
+    await scorer.ask(approval_of(upload))
     late = well_done(online).model_copy(update={"attempt": 2, "candidate": "another"})
     await take(late)
     assert await scorer.status_of(upload.skill_id) == "approved"

@@ -14,7 +14,7 @@ from assay_scorer.workers.bundle_sweeper import BundleSweeper
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_testkit.scorer import an_upload
-from assay_testkit.scorer_use_cases import Scorer
+from assay_testkit.scorer_on_database import Scorer
 
 HOUR = timedelta(hours=1)
 NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
@@ -30,7 +30,7 @@ def sweeper(engine: AsyncEngine, bus: Bus) -> BundleSweeper:
 async def record(engine: AsyncEngine, name: str, key: str) -> None:
     upload = an_upload(name)
     bundle = upload.bundle.model_copy(update={"key": key})
-    await Scorer(engine).register(upload.model_copy(update={"bundle": bundle}))
+    await Scorer(engine).ask(upload.model_copy(update={"bundle": bundle}))
 
 
 async def messages(bus: Bus) -> int:
@@ -67,16 +67,16 @@ async def test_what_a_validation_under_way_is_carried_out_with_stays_until_it_ha
     assert status is not None
     assert status.validation_id is not None
     await scorer.run_to_the_end(status.validation_id)
-    await scorer.approve(ApproveSkill(skill_id=approved, actor="ann"))
-    reply = await scorer.register(an_upload("next"))
+    await scorer.ask(ApproveSkill(skill_id=approved, actor="ann"))
+    reply = await scorer.ask(an_upload("next"))
     await scorer.start_queued()
-    await scorer.delete(DeleteSkill(skill_id=approved, actor="ann"))
+    await scorer.ask(DeleteSkill(skill_id=approved, actor="ann"))
 
     await sweeper.sweep(NOW)
     assert await sweeper.sweep(NOW + 2 * HOUR) == 0
     assert await bus.objects.get("bundles", "approved") == b"bundle"
 
-    await scorer.cancel(CancelValidation(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(CancelValidation(skill_id=reply.skill_id, actor="ann"))
     await sweeper.sweep(NOW + 3 * HOUR)
     assert await sweeper.sweep(NOW + 4 * HOUR) == 2
 

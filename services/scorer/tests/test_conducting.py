@@ -32,7 +32,7 @@ from assay_scorer.domain.inputs import DeadlinePassed, WentQuiet
 from assay_scorer.workers.outbox_relay import OutboxRelay
 from assay_testkit.scorer import an_upload, gone_wrong, well_done
 from assay_testkit.scorer_crashes import BreakingBus, ClockBehind, CrashError, CrashingRecords
-from assay_testkit.scorer_use_cases import Scorer
+from assay_testkit.scorer_on_database import Scorer
 
 MAX_ACTIVE = 2
 MAX_FULL_TEST_SKILLS = 2
@@ -144,16 +144,16 @@ class World:
 
     async def _upload(self, name: str, crash: int | None) -> None:
         scorer = self.scorer(crash)
-        await scorer.register(an_upload(name))
+        await scorer.ask(an_upload(name))
         await scorer.start_queued()
 
     async def _full_test(self, action: Kind, scorer: Scorer) -> None:
         if action == "full test":
-            await scorer.begin_full_test(StartFullTest(actor="ann"))
+            await scorer.ask(StartFullTest(actor="ann"))
         elif action == "cancel full test":
-            for each in (await scorer.find_full_tests(ListFullTests())).full_tests[:1]:
+            for each in (await scorer.ask(ListFullTests())).full_tests[:1]:
                 cancel = CancelFullTest(full_test_id=each.full_test_id, actor="ann")
-                await scorer.stop_full_test(cancel)
+                await scorer.ask(cancel)
         else:
             await scorer.end_abandoned_tests()
         await scorer.start_queued()
@@ -208,13 +208,13 @@ class World:
         scorer = self.scorer(crash)
         match action:
             case "approve":
-                await scorer.approve(ApproveSkill(skill_id=skill_id, actor="ann"))
+                await scorer.ask(ApproveSkill(skill_id=skill_id, actor="ann"))
             case "reject":
-                await scorer.reject(RejectSkill(skill_id=skill_id, actor="ann", reason="No."))
+                await scorer.ask(RejectSkill(skill_id=skill_id, actor="ann", reason="No."))
             case "revalidate":
-                await scorer.revalidate(RevalidateSkill(skill_id=skill_id, actor="ann"))
+                await scorer.ask(RevalidateSkill(skill_id=skill_id, actor="ann"))
             case _:
-                await scorer.delete(DeleteSkill(skill_id=skill_id, actor="ann"))
+                await scorer.ask(DeleteSkill(skill_id=skill_id, actor="ann"))
 
     # -- what always holds ----------------------------------------------------------------------
 

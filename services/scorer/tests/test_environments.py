@@ -28,7 +28,7 @@ from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work, work_for
 from assay_testkit.scorer import NOW, a_validation, an_environment, an_upload, started, well_done
-from assay_testkit.scorer_use_cases import Scorer
+from assay_testkit.scorer_on_database import Scorer
 
 BUS_TAKES = 1024 * 1024
 NAMES = [f"skill-{n:03d}-{'x' * 50}" for n in range(200)]
@@ -133,7 +133,7 @@ async def count(engine: AsyncEngine, name: str) -> int:
 async def stored(engine: AsyncEngine, name: str, environment: Environment) -> Validation:
     """A new validation that starts from this environment."""
     records = PostgresRecords(engine)
-    reply = await Scorer(engine).register(an_upload(name))
+    reply = await Scorer(engine).ask(an_upload(name))
     async with records.transaction() as transaction:
         queued = await transaction.lock_validation(started(reply))
         assert queued is not None
@@ -208,7 +208,7 @@ async def test_a_validation_may_start_while_its_environment_is_being_removed(
             text("delete from validations where id = :id"), {"id": first.validation_id}
         )
     records = PostgresRecords(engine)
-    reply = await Scorer(engine).register(an_upload("second"))
+    reply = await Scorer(engine).ask(an_upload("second"))
     now = datetime.now(UTC)
     async with records.transaction() as transaction:
         queued = await transaction.lock_validation(started(reply))

@@ -23,7 +23,7 @@ from assay_contracts.validations import (
     ValidationCompleted,
 )
 from assay_testkit.scorer import well_done
-from assay_testkit.scorer_use_cases import Scorer, full_test_completions, refusal_of, said
+from assay_testkit.scorer_on_database import Scorer, full_test_completions, refusal_of, said
 
 START = StartFullTest(actor="ann")
 
@@ -50,13 +50,13 @@ async def test_each_skill_ends_in_one_completion_of_its_own(
 async def test_without_approved_skills_it_completes_at_once(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
-    view = await scorer.begin_full_test(START)
+    view = await scorer.ask(START)
     assert (view.status, view.counts.total, view.skills) == ("completed", 0, ())
     assert view.completed_at is not None
     assert [fact.full_test_id for fact in await full_test_completions(engine)] == [
         view.full_test_id
     ]
-    assert (await scorer.begin_full_test(START)).status == "completed"
+    assert (await scorer.ask(START)).status == "completed"
 
 
 async def test_a_cancelled_one_ends_all_its_skills_and_says_so_once(
@@ -67,21 +67,21 @@ async def test_a_cancelled_one_ends_all_its_skills_and_says_so_once(
     view = await scorer.started_full_test()
     await scorer.run_to_the_end(view.skills[0].validation_id)
     cancel = CancelFullTest(full_test_id=view.full_test_id, actor="bob")
-    assert (await scorer.stop_full_test(cancel)).status == "cancelled"
-    assert (await refusal_of(scorer.stop_full_test(cancel))).code == "INVALID_STATUS_TRANSITION"
+    assert (await scorer.ask(cancel)).status == "cancelled"
+    assert (await refusal_of(scorer.ask(cancel))).code == "INVALID_STATUS_TRANSITION"
     # Until all have ended, no other one may start: two would share the places.
-    assert (await refusal_of(scorer.begin_full_test(START))).code == "VALIDATION_IN_PROGRESS"
+    assert (await refusal_of(scorer.ask(START))).code == "VALIDATION_IN_PROGRESS"
     assert await full_test_completions(engine) == []
     await scorer.start_queued()
     await scorer.end_abandoned_tests()
 
-    view = await scorer.find_full_test(GetFullTest(full_test_id=view.full_test_id))
+    view = await scorer.ask(GetFullTest(full_test_id=view.full_test_id))
     assert (view.status, view.completed_at is not None) == ("cancelled", True)
     assert [skill.verdict for skill in view.skills] == ["passed", *3 * ["inconclusive"]]
     assert view.skills[3].reason == "The full test was cancelled by bob; it was at: queued."
     (fact,) = await full_test_completions(engine)
     assert (fact.status, fact.counts.inconclusive) == ("cancelled", 3)
-    audit = await scorer.read_audit(ListAudit(size=2))
+    audit = await scorer.ask(ListAudit(size=2))
     assert [(entry.action, entry.actor) for entry in audit.entries] == [
         ("full_test_cancelled", "bob"),
         ("full_test_started", "ann"),
@@ -93,7 +93,7 @@ async def test_a_deleted_skill_leaves_its_full_test_in_good_order(
 ) -> None:
     alpha, _ = await scorer.approved("alpha"), await scorer.approved("beta")
     view = await scorer.started_full_test()
-    await scorer.delete(DeleteSkill(skill_id=alpha.skill_id, actor="bob"))
+    await scorer.ask(DeleteSkill(skill_id=alpha.skill_id, actor="bob"))
     view = await scorer.finished_full_test(view.full_test_id)
     assert [(skill.skill_name, skill.verdict) for skill in view.skills] == [
         ("alpha", "inconclusive"),
@@ -112,7 +112,7 @@ async def test_deleting_the_last_skill_under_test_completes_it(
     take = scorer.take
     await take(well_done((await scorer.open_work(view.skills[0].validation_id))[0]))
     (run,) = await scorer.open_work(view.skills[0].validation_id)
-    await scorer.delete(DeleteSkill(skill_id=alpha.skill_id, actor="bob"))
+    await scorer.ask(DeleteSkill(skill_id=alpha.skill_id, actor="bob"))
     (fact,) = await full_test_completions(engine)
     assert fact.status == "completed"
     # What a run leaves that was under way meanwhile belongs to nobody any more.
@@ -128,9 +128,9 @@ async def test_a_rollback_ends_the_parts_of_the_skills_it_hides(scorer: Scorer) 
     await scorer.approved("alpha")
     beta = await scorer.approved("beta")
     view = await scorer.started_full_test()
-    await scorer.rollback(RollbackRuntime(target_version="v1.1", actor="bob"))
+    await scorer.ask(RollbackRuntime(target_version="v1.1", actor="bob"))
     # Validating it again need not wait until its part in the full test has ended.
-    await scorer.revalidate(RevalidateSkill(skill_id=beta.skill_id, actor="bob"))
+    await scorer.ask(RevalidateSkill(skill_id=beta.skill_id, actor="bob"))
     await scorer.end_abandoned_tests()
     view = await scorer.finished_full_test(view.full_test_id)
     assert [(skill.skill_name, skill.verdict) for skill in view.skills] == [
@@ -139,7 +139,7 @@ async def test_a_rollback_ends_the_parts_of_the_skills_it_hides(scorer: Scorer) 
     ]
     assert view.skills[1].reason is not None
     assert "a rollback hid it" in view.skills[1].reason
-    status = await scorer.find_status(GetStatus(skill_id=beta.skill_id))
+    status = await scorer.ask(GetStatus(skill_id=beta.skill_id))
     assert (status.status, status.step) == ("validating", "planning")
 
 

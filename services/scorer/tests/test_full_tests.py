@@ -29,7 +29,7 @@ from assay_contracts.validations import (
     ValidationRequested,
 )
 from assay_testkit.scorer import started, well_done
-from assay_testkit.scorer_use_cases import Scorer, full_test_completions, refusal_of, said
+from assay_testkit.scorer_on_database import Scorer, full_test_completions, refusal_of, said
 
 START = StartFullTest(actor="ann")
 
@@ -105,13 +105,13 @@ async def test_a_skill_keeps_its_status_its_review_and_its_stored_tasks(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
     alpha = await scorer.approved("alpha")
-    before = await scorer.find_status(GetStatus(skill_id=alpha.skill_id))
+    before = await scorer.ask(GetStatus(skill_id=alpha.skill_id))
     view = await scorer.started_full_test()
-    assert await scorer.find_status(GetStatus(skill_id=alpha.skill_id)) == before
+    assert await scorer.ask(GetStatus(skill_id=alpha.skill_id)) == before
     view = await scorer.finished_full_test(view.full_test_id)
-    assert await scorer.find_status(GetStatus(skill_id=alpha.skill_id)) == before
+    assert await scorer.ask(GetStatus(skill_id=alpha.skill_id)) == before
 
-    detail = await scorer.find_skill(GetSkill(skill_id=alpha.skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=alpha.skill_id))
     (tested,) = view.skills
     assert (detail.status, detail.validation_id) == ("approved", alpha.validation_id)
     assert detail.last_full_test_id == view.full_test_id
@@ -119,12 +119,12 @@ async def test_a_skill_keeps_its_status_its_review_and_its_stored_tasks(
     assert detail.full_test_results == tested
     assert tested.scores_before == detail.scores
 
-    history = await scorer.find_validations(ListValidations(skill_id=alpha.skill_id))
+    history = await scorer.ask(ListValidations(skill_id=alpha.skill_id))
     assert [each.kind for each in history.validations] == ["full_test", "initial"]
-    newest = await scorer.find_report(GetReport(skill_id=alpha.skill_id))
+    newest = await scorer.ask(GetReport(skill_id=alpha.skill_id))
     assert newest.validation_id == alpha.validation_id
     asked = GetReport(skill_id=alpha.skill_id, validation_id=tested.validation_id)
-    assert (await scorer.find_report(asked)).validation_id == tested.validation_id
+    assert (await scorer.ask(asked)).validation_id == tested.validation_id
     async with scorer.records.transaction() as transaction:
         environment = await transaction.current_environment()
     assert [len(skill.tasks) for skill in environment.approved] == [3]
@@ -134,9 +134,7 @@ async def test_of_many_started_at_once_one_is_taken_and_the_others_are_told_its_
     scorer: Scorer,
 ) -> None:
     await scorer.approved("alpha")
-    answers = await asyncio.gather(
-        *(scorer.begin_full_test(START) for _ in range(8)), return_exceptions=True
-    )
+    answers = await asyncio.gather(*(scorer.ask(START) for _ in range(8)), return_exceptions=True)
     (taken,) = [answer for answer in answers if isinstance(answer, FullTestView)]
     refused = [answer for answer in answers if isinstance(answer, ProblemError)]
     assert len(refused) == 7
@@ -144,7 +142,7 @@ async def test_of_many_started_at_once_one_is_taken_and_the_others_are_told_its_
     assert {error.problem.details.full_test_id for error in refused} == {taken.full_test_id}
     await scorer.start_queued()
     await scorer.finished_full_test(taken.full_test_id)
-    assert (await scorer.begin_full_test(START)).full_test_id != taken.full_test_id
+    assert (await scorer.ask(START)).full_test_id != taken.full_test_id
 
 
 async def test_fresh_uploads_never_wait_behind_a_full_test(scorer: Scorer) -> None:
@@ -152,9 +150,7 @@ async def test_fresh_uploads_never_wait_behind_a_full_test(scorer: Scorer) -> No
         await scorer.approved(name)
     await scorer.started_full_test()
     replies = [await scorer.uploaded(f"fresh-{n}") for n in range(3)]
-    steps = [
-        (await scorer.find_status(GetStatus(skill_id=reply.skill_id))).step for reply in replies
-    ]
+    steps = [(await scorer.ask(GetStatus(skill_id=reply.skill_id))).step for reply in replies]
     assert steps == ["planning", "planning", "queued"]
     assert [work.lane for reply in replies for work in await scorer.open_work(started(reply))] == [
         "shared",
@@ -176,7 +172,7 @@ async def test_skills_that_end_at_once_start_no_more_than_fit_and_one_completion
         most = max(most, len(work))
         # Each result twice, all at the same time.
         await asyncio.gather(*(take(well_done(each)) for each in (*work, *work)))
-        view = await scorer.find_full_test(GetFullTest(full_test_id=view.full_test_id))
+        view = await scorer.ask(GetFullTest(full_test_id=view.full_test_id))
     assert most == 2
     assert view.counts.passed == 5
     assert len(await full_test_completions(engine)) == 1
@@ -223,18 +219,18 @@ async def test_the_version_under_test_outlives_five_approvals(
 async def test_full_tests_are_listed_newest_first_and_unknown_ones_are_said_so(
     scorer: Scorer,
 ) -> None:
-    first, second = await scorer.begin_full_test(START), await scorer.begin_full_test(START)
-    page = await scorer.find_full_tests(ListFullTests(size=1))
+    first, second = await scorer.ask(START), await scorer.ask(START)
+    page = await scorer.ask(ListFullTests(size=1))
     assert (page.total, [each.full_test_id for each in page.full_tests]) == (
         2,
         [second.full_test_id],
     )
-    older = await scorer.find_full_tests(ListFullTests(page=2, size=1))
+    older = await scorer.ask(ListFullTests(page=2, size=1))
     assert [each.full_test_id for each in older.full_tests] == [first.full_test_id]
     unknown = GetFullTest(full_test_id=uuid4())
-    assert (await refusal_of(scorer.find_full_test(unknown))).code == "FULL_TEST_NOT_FOUND"
+    assert (await refusal_of(scorer.ask(unknown))).code == "FULL_TEST_NOT_FOUND"
     cancel = CancelFullTest(full_test_id=uuid4(), actor="ann")
-    assert (await refusal_of(scorer.stop_full_test(cancel))).code == "FULL_TEST_NOT_FOUND"
+    assert (await refusal_of(scorer.ask(cancel))).code == "FULL_TEST_NOT_FOUND"
 
 
 async def test_only_one_part_of_a_skill_and_only_one_full_test_can_be_open(

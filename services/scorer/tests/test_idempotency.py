@@ -18,7 +18,7 @@ from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.use_cases.idempotency import Idempotent
 from assay_scorer.workers.answer_expiry import ExpireAnswers
 from assay_testkit.scorer import an_upload
-from assay_testkit.scorer_use_cases import Scorer
+from assay_testkit.scorer_on_database import Scorer
 
 Rejecting = Callable[[RejectSkill], Awaitable[RejectReply]]
 
@@ -144,16 +144,15 @@ async def test_a_key_is_free_again_after_a_day(engine: AsyncEngine, reject: Reje
         assert await connection.scalar(text("select count(*) from answers")) == 0
 
 
-async def test_an_upload_with_a_key_is_one_upload(engine: AsyncEngine, scorer: Scorer) -> None:
-    register = Idempotent(answers=PostgresAnswers(engine))(scorer.register)
+async def test_an_upload_with_a_key_is_one_upload(scorer: Scorer) -> None:
     upload = an_upload().model_copy(update={"idempotency_key": "k"})
-    first, second = await asyncio.gather(register(upload), register(upload))
-    assert first == second == await register(upload)
+    first, second = await asyncio.gather(scorer.ask(upload), scorer.ask(upload))
+    assert first == second == await scorer.ask(upload)
     other = an_upload("other", sha256="b" * 64)
     for key in ("k", None):
         same_id = other.model_copy(update={"idempotency_key": key, "upload_id": upload.upload_id})
         with pytest.raises(ProblemError) as refused:
-            await register(same_id)
+            await scorer.ask(same_id)
         assert refused.value.problem.code == "INVALID_REQUEST"
 
 

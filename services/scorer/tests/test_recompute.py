@@ -8,16 +8,16 @@ from assay_contracts.review import (
     RevalidateSkill,
 )
 from assay_scorer.recompute import recompute
-from assay_testkit.scorer_use_cases import Scorer
+from assay_testkit.scorer_on_database import Scorer
 
 
 async def test_every_stored_score_can_be_computed_again(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
     skill = await scorer.validated("alpha")
-    cancelled = await scorer.revalidate(RevalidateSkill(skill_id=skill.skill_id, actor="ann"))
+    cancelled = await scorer.ask(RevalidateSkill(skill_id=skill.skill_id, actor="ann"))
     await scorer.start_queued()
-    await scorer.cancel(CancelValidation(skill_id=skill.skill_id, actor="ann"))
+    await scorer.ask(CancelValidation(skill_id=skill.skill_id, actor="ann"))
     assert await recompute(engine) == (2, [])
     async with engine.begin() as connection:
         await connection.execute(

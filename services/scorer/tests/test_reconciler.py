@@ -14,7 +14,7 @@ from assay_scorer.adapters.work_on_bus import JetStreamWork
 from assay_scorer.workers.reconciler import Reconciler
 from assay_servicekit.bus import Bus
 from assay_testkit.scorer import an_upload, started, well_done
-from assay_testkit.scorer_use_cases import ReportsInMemory, Scorer, said
+from assay_testkit.scorer_on_database import ReportsInMemory, Scorer, said
 
 
 class PickyReports(ReportsInMemory):
@@ -56,7 +56,7 @@ def reconciler(engine: AsyncEngine, bus: Bus, reports: PickyReports) -> Reconcil
 
 async def graded_next(scorer: Scorer, name: str) -> UUID:
     """A validation whose online run has ended."""
-    reply = await scorer.register(an_upload(name))
+    reply = await scorer.ask(an_upload(name))
     await scorer.start_queued()
     take = scorer.take
     for _ in ("planning", "online run"):
@@ -72,7 +72,7 @@ async def test_a_version_that_is_no_number_for_python_is_borne(
     declared = upload.manifest.model_copy(
         update={"dependencies": Dependencies(pip=("odd-lib>=1",))}
     )
-    reply = await scorer.register(upload.model_copy(update={"manifest": declared}))
+    reply = await scorer.ask(upload.model_copy(update={"manifest": declared}))
     await scorer.start_queued()
     take = scorer.take
     (planning,) = await scorer.open_work(started(reply))

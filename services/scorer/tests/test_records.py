@@ -18,7 +18,7 @@ from assay_scorer.domain.inputs import Cancelled
 from assay_servicekit.bus import Unavailable
 from assay_servicekit.telemetry import resumed
 from assay_testkit.scorer import an_upload, gone_wrong, started, well_done
-from assay_testkit.scorer_use_cases import ReportsInMemory, Scorer, said
+from assay_testkit.scorer_on_database import ReportsInMemory, Scorer, said
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_fir
 
     async def stages() -> list[str | None]:
         return [
-            (await scorer.find_status(GetStatus(skill_id=reply.skill_id))).validation_stage
+            (await scorer.ask(GetStatus(skill_id=reply.skill_id))).validation_stage
             for reply in replies
         ]
 
@@ -45,11 +45,10 @@ async def test_no_more_than_the_allowed_number_run_at_once_and_the_oldest_go_fir
 async def test_work_belongs_to_the_trace_of_its_upload_whoever_starts_it(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
-    record = scorer.register
     traces = [f"00-{n:032x}-{n:016x}-01" for n in (1, 2)]
     for n, trace in enumerate(traces):
         with resumed(trace):
-            await record(an_upload(f"skill-{n}"))
+            await scorer.ask(an_upload(f"skill-{n}"))
     await scorer.start_queued()
     async with engine.connect() as connection:
         kept = await connection.scalars(
@@ -63,7 +62,7 @@ async def test_two_endings_at_once_do_not_admit_too_many(
 ) -> None:
     replies = [await scorer.upload(an_upload(f"skill-{n}")) for n in range(6)]
     await asyncio.gather(*(scorer.run_to_the_end(started(reply)) for reply in replies[:2]))
-    page = await scorer.find_skills(ListSkills(validation_stage="layer1"))
+    page = await scorer.ask(ListSkills(validation_stage="layer1"))
     assert page.total == 2
 
 
@@ -72,12 +71,12 @@ async def test_a_duplicate_result_has_one_effect(
 ) -> None:
     reply = await scorer.upload(an_upload())
     take = scorer.take
-    while (await scorer.find_status(GetStatus(skill_id=reply.skill_id))).step != "done":
+    while (await scorer.ask(GetStatus(skill_id=reply.skill_id))).step != "done":
         result = well_done(await scorer.only_work(started(reply)))
         await asyncio.gather(*(take(result) for _ in range(3)))
     assert len(await said(engine, "validation.completed")) == 1
     assert len(await said(engine, "run.requested")) == 2
-    view = await scorer.find_report(GetReport(skill_id=reply.skill_id))
+    view = await scorer.ask(GetReport(skill_id=reply.skill_id))
     assert reports.kept[view.report.markdown_key].startswith(b"# PASSED: csv-analyzer")
 
 

@@ -27,7 +27,7 @@ from assay_scorer.workers.retention import Retention
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
 from assay_testkit.scorer import NOW, an_upload, started, well_done
-from assay_testkit.scorer_use_cases import Scorer
+from assay_testkit.scorer_on_database import Scorer
 
 DAY = timedelta(days=1)
 KEEP = 30 * DAY
@@ -126,9 +126,9 @@ async def names(bus: Bus, kind: Kind) -> set[str]:
 async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time(
     scorer: Scorer, bus: Bus, retention: Retention
 ) -> None:
-    reply = await scorer.register(an_upload())
+    reply = await scorer.ask(an_upload())
     await run_to_the_end(scorer, bus, started(reply))
-    again = await scorer.revalidate(RevalidateSkill(skill_id=reply.skill_id, actor="ann"))
+    again = await scorer.ask(RevalidateSkill(skill_id=reply.skill_id, actor="ann"))
     await run_to_the_end(scorer, bus, again.validation_id)
     assert len(await names(bus, "traces")) == 12
     assert len(await names(bus, "reports")) == 4
@@ -145,9 +145,9 @@ async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time
 async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
     scorer: Scorer, bus: Bus, retention: Retention, engine: AsyncEngine
 ) -> None:
-    reply = await scorer.register(an_upload())
+    reply = await scorer.ask(an_upload())
     await run_to_the_end(scorer, bus, started(reply))
-    await scorer.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
     async with engine.begin() as connection:
         # As if it had been validated since: nothing in it refers to the version.
         await connection.execute(
@@ -160,11 +160,11 @@ async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
     assert await retention.sweep(NOW + 99 * KEEP) == 0
     assert len(await names(bus, "traces")) == 6
 
-    await scorer.delete(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
     assert await retention.sweep(NOW) == 8
     for kind in ("traces", "reports"):
         assert (await bus.jetstream().stream_info(f"OBJ_{kind}")).state.messages == 0
-    entries = (await scorer.read_audit(ListAudit())).entries
+    entries = (await scorer.ask(ListAudit())).entries
     assert [entry.action for entry in entries] == ["deleted", "approved", "uploaded"]
     async with engine.connect() as connection:
         for name in ("skills", "revisions", "validations"):
@@ -174,7 +174,7 @@ async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
 async def test_traces_of_an_attempt_that_was_not_taken_go_when_the_validation_has_ended(
     scorer: Scorer, bus: Bus, retention: Retention
 ) -> None:
-    reply = await scorer.register(an_upload())
+    reply = await scorer.ask(an_upload())
     await scorer.start_queued()
     take = scorer.take
     (plan,) = await scorer.open_work(started(reply))
@@ -201,7 +201,7 @@ async def test_what_a_dead_writer_left_goes_after_a_while(bus: Bus, retention: R
 async def test_what_was_said_is_forgotten_in_time_and_what_was_not_is_kept(
     scorer: Scorer, bus: Bus, retention: Retention, engine: AsyncEngine
 ) -> None:
-    await scorer.register(an_upload())
+    await scorer.ask(an_upload())
     relay = OutboxRelay(outbox=PostgresOutbox(engine), bus=bus, clock=lambda: datetime.now(UTC))
     assert await relay.relay() == 1
     (said_at,) = await published(engine)
@@ -228,9 +228,9 @@ async def test_a_deletion_asks_for_clearing(engine: AsyncEngine, bus: Bus, clock
         clock=clock,
         wake_retention=lambda: asked.append(True),
     )
-    reply = await scorer.register(an_upload())
+    reply = await scorer.ask(an_upload())
     await run_to_the_end(scorer, bus, started(reply))
-    await scorer.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
     assert not asked
-    await scorer.delete(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
     assert asked

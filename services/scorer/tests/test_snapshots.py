@@ -18,15 +18,15 @@ from assay_contracts.runtime import (
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
 from assay_scorer.domain.runtime_versions import ASK_AGAIN_AFTER
 from assay_testkit.scorer import gone_wrong, well_done
-from assay_testkit.scorer_use_cases import Scorer, SettableClock, said
+from assay_testkit.scorer_on_database import Scorer, SettableClock, said
 
 
 async def test_a_snapshot_that_is_not_deleted_is_asked_to_be_ever_more_seldom(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
     skill = await scorer.validated("alpha")
-    await scorer.reject(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="No."))
-    await scorer.delete(DeleteSkill(skill_id=skill.skill_id, actor="ann"))
+    await scorer.ask(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="No."))
+    await scorer.ask(DeleteSkill(skill_id=skill.skill_id, actor="ann"))
     take = scorer.take
     for _ in range(25):
         newest = CleanupRequested.model_validate_json((await said(engine, "cleanup.requested"))[-1])
@@ -51,7 +51,7 @@ async def test_what_is_deleted_is_not_asked_to_be_again(
     engine: AsyncEngine, scorer: Scorer
 ) -> None:
     skill = await scorer.validated("alpha")
-    await scorer.reject(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="No."))
+    await scorer.ask(RejectSkill(skill_id=skill.skill_id, actor="ann", reason="No."))
     (body,) = await said(engine, "cleanup.requested")
     await scorer.take(well_done(CleanupRequested.model_validate_json(body)))
     assert await said(engine, "cleanup.requested") == [body]
@@ -69,7 +69,7 @@ async def test_a_version_is_asked_to_be_kept_until_it_is(
     assert [each.attempt for each in asked] == [1, 2]
     done = well_done(asked[1])
     assert isinstance(done, KeepFinished)
-    await scorer.take_keep_result(done)
+    await scorer.take(done)
     clock.ahead += ASK_AGAIN_AFTER * 2
     await scorer.ask_to_keep_versions()
     assert len(await said(engine, "keep.requested")) == 2
@@ -89,13 +89,13 @@ def unkept(asked: KeepRequested, category: FailureCategory, *, gone: bool) -> Ke
 async def test_a_snapshot_that_is_lost_is_said_to_be(engine: AsyncEngine, scorer: Scorer) -> None:
     await scorer.approved("alpha")
     for attempt in (1, 2, 3):
-        (newest, _) = (await scorer.find_versions(ListVersions())).versions
+        (newest, _) = (await scorer.ask(ListVersions())).versions
         assert newest.is_available
         asked = await asked_to_keep(engine, attempt)
-        await scorer.take_keep_result(unkept(asked, "sandbox", gone=True))
-    (newest, _) = (await scorer.find_versions(ListVersions())).versions
+        await scorer.take(unkept(asked, "sandbox", gone=True))
+    (newest, _) = (await scorer.ask(ListVersions())).versions
     assert (newest.is_current, newest.is_available) == (True, False)
-    audit = await scorer.read_audit(ListAudit(size=1))
+    audit = await scorer.ask(ListAudit(size=1))
     assert audit.entries[0].action == "snapshot_lost"
     assert "no such snapshot" in audit.entries[0].details["reason"]
 
@@ -107,11 +107,11 @@ async def test_an_outage_loses_no_snapshot_however_long_it_is(
     await scorer.approved("alpha")
     for attempt in range(1, 12):
         asked = await asked_to_keep(engine, attempt)
-        await scorer.take_keep_result(unkept(asked, category, gone=False))
+        await scorer.take(unkept(asked, category, gone=False))
         clock.ahead += timedelta(hours=1)
         await scorer.ask_to_keep_versions()
         assert len(await said(engine, "keep.requested")) == attempt + 1
-    (newest, _) = (await scorer.find_versions(ListVersions())).versions
+    (newest, _) = (await scorer.ask(ListVersions())).versions
     assert newest.is_available
 
 
@@ -136,15 +136,15 @@ async def test_a_snapshot_that_turns_up_again_is_there_again_unless_it_was_to_go
     asked = await asked_to_keep(engine, 3)
     late = well_done(asked)
     assert isinstance(late, KeepFinished)
-    await scorer.take_keep_result(unkept(asked, "sandbox", gone=True))
-    await scorer.take_keep_result(late)
-    (newest, _) = (await scorer.find_versions(ListVersions())).versions
+    await scorer.take(unkept(asked, "sandbox", gone=True))
+    await scorer.take(late)
+    (newest, _) = (await scorer.ask(ListVersions())).versions
     assert newest.is_available
 
     for number in range(2, 7):
         await scorer.approved(f"skill-{number}")
-    await scorer.take_keep_result(late)
-    versions = (await scorer.find_versions(ListVersions())).versions
+    await scorer.take(late)
+    versions = (await scorer.ask(ListVersions())).versions
     assert [each.version for each in versions if not each.is_available] == ["v1.1"]
 
 
@@ -156,6 +156,6 @@ async def test_one_that_was_dropped_before_it_was_kept_stays_dropped(
     assert isinstance(late, KeepFinished)
     for number in range(2, 7):
         await scorer.approved(f"skill-{number}")
-    await scorer.take_keep_result(late)
-    versions = (await scorer.find_versions(ListVersions())).versions
+    await scorer.take(late)
+    versions = (await scorer.ask(ListVersions())).versions
     assert [each.version for each in versions if not each.is_available] == ["v1.1"]

@@ -17,7 +17,7 @@ from assay_contracts.rpc import (
     RegisterReply,
 )
 from assay_testkit.scorer import an_upload
-from assay_testkit.scorer_use_cases import Scorer, said
+from assay_testkit.scorer_on_database import Scorer, said
 
 
 async def test_an_upload_is_recorded_announced_and_started(
@@ -26,7 +26,7 @@ async def test_an_upload_is_recorded_announced_and_started(
     reply = await scorer.upload(an_upload())
     assert len(await said(engine, "skill.uploaded")) == 1
     assert len(await said(engine, "validation.requested")) == 1
-    detail = await scorer.find_skill(GetSkill(skill_id=reply.skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=reply.skill_id))
     assert (detail.name, detail.status, detail.validation_stage) == (
         "csv-analyzer",
         "validating",
@@ -78,14 +78,14 @@ async def test_a_rejected_skill_may_come_again_as_its_next_revision(
         (2, None),
         (3, 1),
     ]
-    detail = await scorer.find_skill(GetSkill(skill_id=replies[0].skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=replies[0].skill_id))
     assert (detail.revision, detail.status, detail.bundle_sha256) == (3, "rejected", "1" * 64)
     async with engine.connect() as connection:
         kept = await connection.scalars(
             text("select revision from validations where verdict = 'failed' order by revision")
         )
         assert list(kept) == [1, 2, 3]
-    bundle = await scorer.find_bundle(GetBundle(skill_id=replies[0].skill_id))
+    bundle = await scorer.ask(GetBundle(skill_id=replies[0].skill_id))
     assert (bundle.revision, bundle.bundle.sha256) == (3, "1" * 64)
 
 
@@ -113,20 +113,20 @@ async def test_an_upload_that_is_not_to_be_validated_waits_until_somebody_asks(
     assert await scorer.upload(upload) == reply
     assert len(await said(engine, "skill.uploaded")) == 1
     assert await said(engine, "validation.requested") == []
-    (listed,) = (await scorer.find_skills(ListSkills())).skills
+    (listed,) = (await scorer.ask(ListSkills())).skills
     assert (listed.skill_id, listed.status, listed.validation_stage) == (
         reply.skill_id,
         "pending",
         None,
     )
-    detail = await scorer.find_skill(GetSkill(skill_id=reply.skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=reply.skill_id))
     assert (detail.revision, detail.validation_id, detail.verdict) == (1, None, None)
-    status = await scorer.find_status(GetStatus(skill_id=reply.skill_id))
+    status = await scorer.ask(GetStatus(skill_id=reply.skill_id))
     assert (status.status, status.step, status.progress) == ("pending", None, 0.0)
-    history = await scorer.find_validations(ListValidations(skill_id=reply.skill_id))
+    history = await scorer.ask(ListValidations(skill_id=reply.skill_id))
     assert (history.validations, history.total) == ((), 0)
     with pytest.raises(ProblemError) as refused:
-        await scorer.find_report(GetReport(skill_id=reply.skill_id))
+        await scorer.ask(GetReport(skill_id=reply.skill_id))
     assert refused.value.problem.code == "VALIDATION_NOT_COMPLETED"
     assert "has not been validated" in refused.value.problem.message
 
@@ -138,12 +138,12 @@ async def test_a_revision_that_is_not_validated_shows_nothing_of_the_one_before(
     await scorer.fail(first)
     second = await scorer.upload(an_upload(sha256="2" * 64, start_validation=False))
     assert (second.skill_id, second.revision, second.status) == (first.skill_id, 2, "pending")
-    detail = await scorer.find_skill(GetSkill(skill_id=first.skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=first.skill_id))
     assert (detail.revision, detail.status, detail.verdict, detail.scores) == (
         2,
         "pending",
         None,
         None,
     )
-    history = await scorer.find_validations(ListValidations(skill_id=first.skill_id))
+    history = await scorer.ask(ListValidations(skill_id=first.skill_id))
     assert [(each.revision, each.verdict) for each in history.validations] == [(1, "failed")]

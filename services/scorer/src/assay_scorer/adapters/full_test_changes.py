@@ -13,6 +13,7 @@ from assay_contracts.validations import FullTestSkill
 from assay_scorer.adapters.database import TransactionPart
 from assay_scorer.adapters.environments import STORED
 from assay_scorer.adapters.full_test_queries import full_test_summary
+from assay_scorer.adapters.runtime_versions import APPROVED_BY
 from assay_scorer.adapters.skills import NEWEST_REVISION, REVISION
 from assay_scorer.adapters.tables import (
     FullTestRow,
@@ -20,7 +21,6 @@ from assay_scorer.adapters.tables import (
     RevisionRow,
     SkillRow,
     ValidationRow,
-    VersionRow,
 )
 from assay_scorer.adapters.validations import SAVE_VALIDATION, validation_row
 from assay_scorer.domain.full_tests import SkillToTest
@@ -181,20 +181,12 @@ class PostgresFullTestChanges(TransactionPart):
 
 def _last_verdict() -> ColumnElement[UUID]:
     """The newest validation of the skill that stands for what it was: by then, or by approval."""
-    approval = (
-        select(VersionRow.validation_id)
-        .where(VersionRow.skill_id == SkillRow.id)
-        .order_by(VersionRow.number.desc())
-        .limit(1)
-        .correlate(SkillRow)
-        .scalar_subquery()
-    )
     return (
         select(ValidationRow.id)
         .where(
             ValidationRow.skill_id == SkillRow.id,
             ValidationRow.verdict.in_(("passed", "failed")),
-            or_(ValidationRow.id == approval, ValidationRow.kind == "full_test"),
+            or_(ValidationRow.id == APPROVED_BY, ValidationRow.kind == "full_test"),
         )
         .order_by(ValidationRow.completed_at.desc())
         .limit(1)

@@ -20,22 +20,25 @@ RUNTIME_LOCK: Final = 0x455C
 _NEWEST_FIRST: Final = select(*VersionRow.__table__.c).order_by(VersionRow.number.desc())
 
 
+_OTHER: Final = aliased(VersionRow)
+APPROVED_BY: Final = (
+    select(_OTHER.validation_id)
+    .where(_OTHER.skill_id == SkillRow.id)
+    .order_by(_OTHER.number.desc())
+    .limit(1)
+    .correlate(SkillRow)
+    .scalar_subquery()
+)
+"""The validation that a skill was approved by last."""
+
+
 def _current_with_approved() -> Select[*tuple[object, ...]]:
     """The current version, beside each approved skill.
 
     One statement, so that both are of one moment: an approval changes them together.
     """
-    other = aliased(VersionRow)
-    approval = (
-        select(other.validation_id)
-        .where(other.skill_id == SkillRow.id)
-        .order_by(other.number.desc())
-        .limit(1)
-        .correlate(SkillRow)
-        .scalar_subquery()
-    )
     document = ValidationRow.document
-    skills = join(SkillRow, ValidationRow, ValidationRow.id == approval)
+    skills = join(SkillRow, ValidationRow, ValidationRow.id == APPROVED_BY)
     return (
         select(
             VersionRow.number,

@@ -101,26 +101,22 @@ class PlacedSkill(Model):
     revision: int
 
 
-def hidden_by_rollback(
+def changed_by_rollback(
     skills: Iterable[PlacedSkill], made: frozenset[SkillRevision]
-) -> dict[UUID, str]:
-    """The names of approved skills that a version made with these revisions lacks."""
-    return {
-        skill.skill_id: skill.name
-        for skill in skills
-        if skill.status == "approved" and (skill.skill_id, skill.revision) not in made
-    }
+) -> tuple[dict[UUID, str], dict[UUID, str]]:
+    """The names of skills that a version made with these revisions hides, and that it restores.
 
-
-def restored_by_rollback(
-    skills: Iterable[PlacedSkill], made: frozenset[SkillRevision]
-) -> dict[UUID, str]:
-    """The names of hidden skills that a version made with these revisions has."""
-    return {
-        skill.skill_id: skill.name
-        for skill in skills
-        if skill.status == "rollback_pending" and (skill.skill_id, skill.revision) in made
-    }
+    It hides what is approved and not in it, and restores what is hidden and in it.
+    """
+    hidden: dict[UUID, str] = {}
+    restored: dict[UUID, str] = {}
+    for skill in skills:
+        is_in = (skill.skill_id, skill.revision) in made
+        if skill.status == "approved" and not is_in:
+            hidden[skill.skill_id] = skill.name
+        elif skill.status == "rollback_pending" and is_in:
+            restored[skill.skill_id] = skill.name
+    return hidden, restored
 
 
 def was_superseded(versions: Sequence[Version], version: Version) -> bool:

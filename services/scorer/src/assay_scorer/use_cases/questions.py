@@ -27,7 +27,7 @@ from assay_scorer.ports.audit import AuditQueries
 from assay_scorer.ports.records import DatabaseCheck
 from assay_scorer.ports.skills import SkillQueries
 from assay_scorer.ports.validations import ValidationQueries
-from assay_scorer.use_cases.problems import skill_not_found
+from assay_scorer.use_cases.problems import known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,7 @@ class FindSkill:
 
     async def __call__(self, query: GetSkill) -> SkillDetail:
         """Raises ProblemError SKILL_NOT_FOUND."""
-        skill = await self.skills.skill(query.skill_id)
-        if skill is None:
-            raise skill_not_found(query.skill_id)
-        return skill
+        return known(await self.skills.skill(query.skill_id), query.skill_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +63,7 @@ class FindStatus:
 
     async def __call__(self, query: GetStatus) -> SkillStatusView:
         """Raises ProblemError SKILL_NOT_FOUND."""
-        status = await self.skills.status(query.skill_id)
-        if status is None:
-            raise skill_not_found(query.skill_id)
-        return status
+        return known(await self.skills.status(query.skill_id), query.skill_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +72,7 @@ class FindBundle:
 
     async def __call__(self, query: GetBundle) -> BundleView:
         """Raises ProblemError SKILL_NOT_FOUND."""
-        bundle = await self.skills.bundle(query.skill_id)
-        if bundle is None:
-            raise skill_not_found(query.skill_id)
-        return bundle
+        return known(await self.skills.bundle(query.skill_id), query.skill_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +83,9 @@ class FindValidations:
     async def __call__(self, query: ListValidations) -> ValidationHistory:
         """Raises ProblemError SKILL_NOT_FOUND."""
         history = await self.validations.validations(query)
-        # It may have been uploaded without being validated.
-        if not history.total and await self.skills.status(query.skill_id) is None:
-            raise skill_not_found(query.skill_id)
+        if not history.total:
+            # It may have been uploaded without being validated.
+            known(await self.skills.status(query.skill_id), query.skill_id)
         return history
 
 
@@ -107,8 +98,7 @@ class FindReport:
         """Raises ProblemError SKILL_NOT_FOUND, NOT_FOUND or VALIDATION_NOT_COMPLETED."""
         ended = await self.validations.ended_validation(query.skill_id, query.validation_id)
         if ended is None:
-            status = await self.skills.status(query.skill_id)
-            raise skill_not_found(query.skill_id) if status is None else _no_report(query, status)
+            raise _no_report(query, known(await self.skills.status(query.skill_id), query.skill_id))
         where = report_ref(query.skill_id, ended, by_skill=query.validation_id is None)
         return ReportView(skill_id=query.skill_id, validation_id=ended, report=where)
 

@@ -42,7 +42,7 @@ from assay_scorer.ports.transactions import Transactions
 from assay_scorer.ports.validations import ValidationChanges
 from assay_scorer.use_cases.announcing import Announce
 from assay_scorer.use_cases.conducting import Advance, AdvanceTransaction
-from assay_scorer.use_cases.problems import raise_if, skill_not_found
+from assay_scorer.use_cases.problems import known, raise_if
 
 CANCEL_TRIES: Final = 5
 
@@ -267,9 +267,7 @@ class Cancel:
     async def _cancel_newest(self, question: CancelValidation) -> ValidationReply | None:
         """None if by then another one has begun, which may be cancelled."""
         now = self.clock()
-        status = await self.skills.status(question.skill_id)
-        if status is None:
-            raise skill_not_found(question.skill_id)
+        status = known(await self.skills.status(question.skill_id), question.skill_id)
         validation_id = status.validation_id
         progress: tuple[Message, ...] = ()
         async with self.records.transaction() as transaction:
@@ -296,9 +294,7 @@ class Cancel:
 async def _lock_allowed(
     transaction: SkillChanges, action: Action, skill_id: UUID
 ) -> SkillUnderReview:
-    skill = await transaction.lock_skill(skill_id)
-    if skill is None:
-        raise skill_not_found(skill_id)
+    skill = known(await transaction.lock_skill(skill_id), skill_id)
     raise_if(refusal(action, skill))
     return skill
 

@@ -18,11 +18,10 @@ from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.failures import TRIES
 from assay_scorer.domain.runtime_versions import (
     Version,
+    changed_by_rollback,
     current,
-    hidden_by_rollback,
     is_to_be_asked_for,
     made_with,
-    restored_by_rollback,
     was_superseded,
 )
 from assay_scorer.domain.work import keep
@@ -69,9 +68,9 @@ class Rollback:
             versions = await transaction.lock_versions()
             before = current(versions)
             target = _target(versions, question.target_version)
-            made = made_with(versions, target.number)
-            placed = await transaction.lock_placed_skills()
-            hidden, restored = hidden_by_rollback(placed, made), restored_by_rollback(placed, made)
+            hidden, restored = changed_by_rollback(
+                await transaction.lock_placed_skills(), made_with(versions, target.number)
+            )
             reply = RollbackReply(
                 previous_version=version_label(before.number),
                 current_version=version_label(target.number),

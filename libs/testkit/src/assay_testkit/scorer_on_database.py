@@ -1,67 +1,47 @@
-"""All use cases of the scorer on a database, for tests that need no bus and no workers."""
+"""The scorer on a database, for tests that need no bus and no workers."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar, cast
 from uuid import UUID
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_contracts.base import Message, Result, Work
+from assay_contracts.base import Message, Model, Result, Work
 from assay_contracts.full_tests import (
     FullTestCompleted,
     FullTestView,
     GetFullTest,
     StartFullTest,
 )
-from assay_contracts.rpc import GetSkill, Problem, ProblemError, RegisterReply, RegisterSkill
-from assay_contracts.validations import (
-    CleanupFinished,
-    KeepFinished,
+from assay_contracts.rpc import (
+    GetSkill,
+    Problem,
+    ProblemError,
+    RegisterReply,
+    RegisterSkill,
+    Rpc,
 )
+from assay_contracts.validations import ValidationProgressed
+from assay_scorer import handlers
+from assay_scorer.adapters.idempotency import PostgresAnswers
 from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.uploads import PostgresUploads
 from assay_scorer.domain.admission import AdmissionRules
-from assay_scorer.domain.inputs import WorkerResult
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.ports.reports import Reports
 from assay_scorer.ports.timing import Clock, Wake
 from assay_scorer.use_cases.admission import AdmitQueued, StartQueued
 from assay_scorer.use_cases.announcing import Announce
-from assay_scorer.use_cases.conducting import (
-    Advance,
-    Conduct,
-    KeepReport,
-    NoteProgress,
-    TakeCleanupResult,
-    TakeResult,
-)
-from assay_scorer.use_cases.full_tests import (
-    BeginFullTest,
-    EndAbandonedTests,
-    FindFullTest,
-    FindFullTests,
-    StopFullTest,
-)
-from assay_scorer.use_cases.questions import (
-    FindBundle,
-    FindReport,
-    FindSkill,
-    FindSkills,
-    FindStatus,
-    FindValidations,
-    ReadAudit,
-)
-from assay_scorer.use_cases.register_upload import RegisterUpload
-from assay_scorer.use_cases.review import Approve, Cancel, Delete, Reject, Revalidate
-from assay_scorer.use_cases.runtime_versions import (
-    AskToKeepVersions,
-    FindVersions,
-    Rollback,
-    TakeKeepResult,
-)
+from assay_scorer.use_cases.conducting import Advance, Conduct, KeepReport
+from assay_scorer.use_cases.full_tests import EndAbandonedTests
+from assay_scorer.use_cases.runtime_versions import AskToKeepVersions
+from assay_servicekit.bus import Bus
 from assay_testkit.scorer import an_upload, approval_of, started, well_done
+
+R = TypeVar("R", bound=Model)
 
 
 class ReportsInMemory:
@@ -98,8 +78,23 @@ def _nobody() -> None:
     pass
 
 
+class HandlerTable:
+    """Stands in for the bus: remembers what answers what."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[type[Message], Callable[[Message], Awaitable[Model | None]]] = {}
+
+    def on_fact(
+        self, message: type[Message], handle: Callable[[Message], Awaitable[Model | None]]
+    ) -> None:
+        self.handlers[message] = handle
+
+    on_live = on_fact
+    on_question = on_fact
+
+
 class Scorer:
-    """All use cases of the scorer on a database, without a bus and without workers.
+    """All that the scorer hears, answered on a database, without a bus and without workers.
 
     Args:
         engine: the database, with all tables.
@@ -122,103 +117,45 @@ class Scorer:
         max_full_test_skills: int = 5,
         wake_retention: Wake = _nobody,
     ) -> None:
-        self.engine = engine
         self.clock = clock
-        self.records = records or PostgresRecords(engine)
-        self.announce = Announce(announcer=SilentAnnouncer())
-        self.admit = AdmitQueued(
-            clock=clock,
-            rules=AdmissionRules(max_active=max_active, max_full_test_skills=max_full_test_skills),
-        )
-        self.advance = Advance(
-            keep_report=KeepReport(reports=reports or ReportsInMemory()),
-            admit=self.admit,
-            clock=clock,
-        )
-        self._wire_conducting()
-        self._wire_questions()
-        self._wire_review(wake_retention)
-        self._wire_versions_and_full_tests()
-
-    def _wire_conducting(self) -> None:
-        records, clock = self.records, self.clock
-        self.register = RegisterUpload(
-            uploads=PostgresUploads(self.engine), clock=clock, wake_admission=_nobody
-        )
-        self.start_queued = StartQueued(records=records, admit=self.admit, announce=self.announce)
-        self.conduct = Conduct(records=records, advance=self.advance, announce=self.announce)
-        self.take_result = TakeResult(conduct=self.conduct)
-        self.take_cleanup_result = TakeCleanupResult(records=records, clock=clock)
-        self.take_keep_result = TakeKeepResult(records=records, clock=clock)
-        self.note_progress = NoteProgress(notes=records)
-
-    def _wire_questions(self) -> None:
-        records = self.records
-        self.find_skills = FindSkills(skills=records)
-        self.find_skill = FindSkill(skills=records)
-        self.find_status = FindStatus(skills=records)
-        self.find_bundle = FindBundle(skills=records)
-        self.find_report = FindReport(skills=records, validations=records)
-        self.find_validations = FindValidations(skills=records, validations=records)
-        self.read_audit = ReadAudit(audit=records)
-        self.find_versions = FindVersions(versions=records)
-        self.find_full_test = FindFullTest(full_tests=records)
-        self.find_full_tests = FindFullTests(full_tests=records)
-
-    def _wire_review(self, wake_retention: Wake) -> None:
-        records, advance, announce, clock = self.records, self.advance, self.announce, self.clock
-        self.approve = Approve(records=records, announce=announce, clock=clock)
-        self.reject = Reject(records=records, announce=announce, clock=clock)
-        self.delete = Delete(
-            records=records,
-            advance=advance,
-            announce=announce,
-            clock=clock,
-            wake_retention=wake_retention,
-        )
-        self.revalidate = Revalidate(
-            records=records, announce=announce, clock=clock, wake_admission=_nobody
-        )
-        self.cancel = Cancel(
-            skills=records, records=records, advance=advance, announce=announce, clock=clock
-        )
-
-    def _wire_versions_and_full_tests(self) -> None:
-        records, announce, clock = self.records, self.announce, self.clock
-        self.rollback = Rollback(
-            records=records, announce=announce, clock=clock, wake_test_ending=_nobody
-        )
+        self.records = records = records or PostgresRecords(engine)
+        rules = AdmissionRules(max_active=max_active, max_full_test_skills=max_full_test_skills)
+        announce = Announce(announcer=SilentAnnouncer())
+        admit = AdmitQueued(clock=clock, rules=rules)
+        keep_report = KeepReport(reports=reports or ReportsInMemory())
+        advance = Advance(keep_report=keep_report, admit=admit, clock=clock)
+        self.start_queued = StartQueued(records=records, admit=admit, announce=announce)
+        self.conduct = Conduct(records=records, advance=advance, announce=announce)
+        self.end_abandoned_tests = EndAbandonedTests(full_tests=records, conduct=self.conduct)
         self.ask_to_keep_versions = AskToKeepVersions(
             versions=records, records=records, announce=announce, clock=clock
         )
-        self.begin_full_test = BeginFullTest(
-            full_tests=records,
-            records=records,
-            announce=announce,
-            clock=clock,
-            wake_admission=_nobody,
+        self._table = HandlerTable()
+        handlers.register(
+            cast("Bus", self._table),
+            handlers.Parts(
+                records=records,
+                uploads=PostgresUploads(engine),
+                answers=PostgresAnswers(engine),
+                clock=clock,
+                announce=announce,
+                advance=advance,
+                conduct=self.conduct,
+                wake_admission=_nobody,
+                wake_test_ending=_nobody,
+                wake_retention=wake_retention,
+            ),
         )
-        self.stop_full_test = StopFullTest(
-            full_tests=records,
-            records=records,
-            announce=announce,
-            clock=clock,
-            wake_test_ending=_nobody,
-        )
-        self.end_abandoned_tests = EndAbandonedTests(full_tests=records, conduct=self.conduct)
+
+    async def ask(self, question: Rpc[R]) -> R:
+        """The answer. Raises ProblemError, Unavailable."""
+        return cast("R", await self._table.handlers[type(question)](question))
+
+    async def take(self, said: Result | ValidationProgressed) -> None:
+        """Take in what a worker said. Raises Unavailable."""
+        await self._table.handlers[type(said)](said)
 
     # -- what tests do with them ----------------------------------------------------------------
-
-    async def take(self, result: Result) -> None:
-        """Take in what a worker said, whatever it was asked for."""
-        match result:
-            case CleanupFinished():
-                await self.take_cleanup_result(result)
-            case KeepFinished():
-                await self.take_keep_result(result)
-            case _:
-                assert isinstance(result, WorkerResult)
-                await self.take_result(result)
 
     async def stored(self, validation_id: UUID) -> Validation:
         """A validation that is there."""
@@ -244,7 +181,7 @@ class Scorer:
 
     async def upload(self, upload: RegisterSkill) -> RegisterReply:
         """Register an upload and start it if there is room, as the running service does."""
-        reply = await self.register(upload)
+        reply = await self.ask(upload)
         await self.start_queued()
         return reply
 
@@ -261,7 +198,7 @@ class Scorer:
     async def approved(self, name: str) -> RegisterReply:
         """A new skill that passed and was approved by ann."""
         reply = await self.validated(name)
-        await self.approve(approval_of(reply))
+        await self.ask(approval_of(reply))
         return reply
 
     async def fail(self, reply: RegisterReply) -> None:
@@ -270,18 +207,18 @@ class Scorer:
             await self.take(well_done(await self.only_work(started(reply)), grade=grade))
 
     async def status_of(self, skill_id: UUID) -> str:
-        return (await self.find_skill(GetSkill(skill_id=skill_id))).status
+        return (await self.ask(GetSkill(skill_id=skill_id))).status
 
     async def started_full_test(self) -> FullTestView:
         """A full test by ann, under way as far as there is room."""
-        view = await self.begin_full_test(StartFullTest(actor="ann"))
+        view = await self.ask(StartFullTest(actor="ann"))
         await self.start_queued()
-        return await self.find_full_test(GetFullTest(full_test_id=view.full_test_id))
+        return await self.ask(GetFullTest(full_test_id=view.full_test_id))
 
     async def finished_full_test(self, full_test_id: UUID) -> FullTestView:
         """Answer all work of a full test well, those under way in turn."""
         while True:
-            view = await self.find_full_test(GetFullTest(full_test_id=full_test_id))
+            view = await self.ask(GetFullTest(full_test_id=full_test_id))
             work = [
                 each for skill in view.skills for each in await self.open_work(skill.validation_id)
             ]
