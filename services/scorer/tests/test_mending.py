@@ -8,11 +8,11 @@ from assay_contracts.base import Work
 from assay_contracts.runs import Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies, SkillManifest
 from assay_contracts.validations import CleanupRequested, ValidationCompleted
+from assay_reporting.markdown import render_markdown
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.failures import TRIES
 from assay_scorer.domain.inputs import Admitted, Cancelled, ConductorInput, DeadlinePassed
-from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work

@@ -5,9 +5,9 @@ import pytest
 from assay_contracts.reports import DependencyMode
 from assay_contracts.runs import Ecosystem, Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies, SkillManifest
+from assay_reporting.markdown import render_markdown
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.inputs import Admitted, ConductorInput
-from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.provenance import installed, removed, unmet
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.review import SkillUnderReview, refusal

@@ -9,12 +9,12 @@ from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import ValidationCompleted
+from assay_reporting.markdown import render_markdown
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import Environment
 from assay_scorer.domain.failures import TRIES
 from assay_scorer.domain.inputs import Admitted, Cancelled, ConductorInput, DeadlinePassed
-from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work

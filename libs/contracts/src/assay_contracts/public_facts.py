@@ -11,6 +11,7 @@ from assay_contracts.base import Message
 from assay_contracts.full_tests import FullTestCompleted, FullTestCounts, FullTestOutcome
 from assay_contracts.review import SkillApproved, SkillDeleted, SkillRejected
 from assay_contracts.runtime import RuntimePromoted, RuntimeRolledBack
+from assay_contracts.scores import Scores
 from assay_contracts.skills import (
     BundleRef,
     Dependencies,
@@ -21,7 +22,6 @@ from assay_contracts.skills import (
 )
 from assay_contracts.validations import (
     ReportRef,
-    Scores,
     ValidationCompleted,
     ValidationTimings,
 )

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, ConfigDict, Field, computed_field
 
 from assay_contracts.base import Message, Model
+from assay_contracts.scores import Scores
 from assay_contracts.skills import (
     BundleRef,
     Finding,
@@ -19,7 +20,6 @@ from assay_contracts.validations import (
     FullTestSkill,
     ProgressStep,
     ReportRef,
-    Scores,
     ValidationKind,
     Verdict,
 )

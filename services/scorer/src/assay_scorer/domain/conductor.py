@@ -27,8 +27,9 @@ from assay_contracts.base import Failure
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import ReportWritten
 from assay_contracts.runs import RunFinished
+from assay_contracts.scores import ONLINE_PASS_MARK, OVERALL_PASS_MARK
 from assay_contracts.validations import ValidationPlanned
-from assay_scorer.domain import failures, layer2, reasons, scoring
+from assay_scorer.domain import failures, layer2, reasons
 from assay_scorer.domain.conflicts import conflicts
 from assay_scorer.domain.decisions import Decision, conclude, enter, finish
 from assay_scorer.domain.inputs import (
@@ -130,33 +131,27 @@ def _answered(
 
 
 def _graded_online(validation: Validation, now: datetime) -> Decision:
-    assert validation.online is not None
-    assert validation.online_graded is not None
-    completion = scoring.completion(validation.online_graded.grades)
-    trigger = scoring.trigger(validation.online.outcomes, validation.skill_name)
-    scores = scoring.combine(completion, trigger, None)
+    scores = validation.measured
+    assert scores is not None
     found = conflicts(validation.demands, validation.package_changes)
     scored = validation.model_copy(update={"scores": scores, "conflicts": found})
-    if completion >= scoring.ONLINE_PASS:
+    if scores.completion >= ONLINE_PASS_MARK:
         if scored.forbidden:
             return conclude(scored, "failed", reasons.undeclared(scored), now)
         return enter(scored, "offline_run", now)
     reason = (
-        f"Completion is {completion:g}, below {scoring.ONLINE_PASS:g}: the tasks were not done "
+        f"Completion is {scores.completion:g}, below {ONLINE_PASS_MARK:g}: the tasks were not done "
         f"online, so there was no offline run."
     )
     return conclude(scored, "failed", reason, now)
 
 
 def _graded_offline(validation: Validation, now: datetime) -> Decision:
-    assert validation.offline is not None
-    assert validation.scores is not None
-    online = validation.scores
-    offline = scoring.offline(validation.offline.network_calls_attempted)
-    scores = scoring.combine(online.completion, online.trigger, offline)
+    scores = validation.measured
+    assert scores is not None
     scored = validation.model_copy(update={"scores": scores})
-    if scores.overall < scoring.OVERALL_PASS:
-        reason = f"The overall score {scores.overall:g} is below {scoring.OVERALL_PASS:g}."
+    if scores.overall < OVERALL_PASS_MARK:
+        reason = f"The overall score {scores.overall:g} is below {OVERALL_PASS_MARK:g}."
         return conclude(scored, "failed", reason, now)
     if scored.forbidden:
         return conclude(scored, "failed", reasons.undeclared(scored), now)

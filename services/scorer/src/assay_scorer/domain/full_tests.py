@@ -172,10 +172,7 @@ def _grades(graded: RunGraded | None) -> Mapping[TaskId, int]:
 def _used(validation: Validation) -> Mapping[TaskId, bool]:
     """For each task of the online run, whether the skill was used."""
     outcomes = validation.online.outcomes if validation.online else ()
-    return {
-        outcome.task_id: any(use.skill == validation.skill_name for use in outcome.skills_used)
-        for outcome in outcomes
-    }
+    return {outcome.task_id: outcome.used(validation.skill_name) for outcome in outcomes}
 
 
 def _calls_more(before: Validation, now: Validation) -> Iterator[str]:

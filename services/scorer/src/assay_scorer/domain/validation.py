@@ -9,6 +9,7 @@ from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
 from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import (
     BundleRef,
     Dependencies,
@@ -18,7 +19,7 @@ from assay_contracts.skills import (
     ValidationStage,
 )
 from assay_contracts.tasks import Task
-from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
+from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
@@ -215,11 +216,25 @@ class Validation(Model):
         return max(0, self.token_budget * so_far // 100 - spent)
 
     @property
+    def measured(self) -> Scores | None:
+        """What the grades and traces so far give; None before the online run is graded."""
+        if self.online is None or self.online_graded is None:
+            return None
+        return scoring.scored(
+            scoring.Observed(
+                skill_name=self.skill_name,
+                online=self.online,
+                online_grades=self.online_graded.grades,
+                offline=self.offline,
+            )
+        )
+
+    @property
     def layer1_passed(self) -> bool | None:
         """None until it is known, and when it will never be."""
         if self.scores is None or (self.scores.offline is None and self.verdict is None):
             return None
-        if self.scores.offline is None or self.scores.overall < scoring.OVERALL_PASS:
+        if self.scores.offline is None or self.scores.overall < OVERALL_PASS_MARK:
             return False
         return not self.forbidden
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from assay_contracts.base import Message
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
+from assay_reporting.markdown import render_markdown
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.decisions import Outgoing
 from assay_scorer.domain.inputs import ConductorInput, WorkerResult
-from assay_scorer.domain.markdown import render_markdown
 from assay_scorer.domain.progress import progress_of
 from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.domain.validation import Validation
