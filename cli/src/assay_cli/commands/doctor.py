@@ -9,18 +9,20 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Final
+from typing import Annotated, Final
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
+from assay_cli.commands import single_command
 from assay_cli.embedded.nats import nats_binary
 from assay_cli.embedded.ports import LOOPBACK, free_ports
 from assay_cli.embedded.postgres import postgres_binaries, unprivileged
 from assay_cli.embedded.process import StartFailed
-from assay_cli.outcome import Exit
-from assay_cli.output import console
-from assay_cli.text import one_line
+from assay_cli.exit_codes import Exit
+from assay_cli.printing import console
+from assay_reporting.text import one_line
 from assay_sandboxes.diagnosis import Finding, examine_program
 from assay_sandboxes.providers import examine_providers
 
@@ -36,7 +38,14 @@ MODEL_ROLES: Final = {
 }
 
 
-def doctor(*, as_json: bool) -> Exit:
+app = single_command()
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> Exit:
+    """Say what works on this machine, and what to do about what does not."""
     findings = examine(os.environ)
     works = all(finding.state != "fails" for finding in findings)
     if as_json:

@@ -1,4 +1,4 @@
-"""What carrying out a run needs beside a sandbox."""
+"""What this service needs from the outside, beside sandboxes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,8 +9,8 @@ from typing import Protocol
 from assay_contracts.runs import ModelUse, MountedSkill, Trace
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
-from assay_sandbox_runner.domain.attempt import Attempt
 from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandboxes.port import Sandbox
 
 
@@ -49,10 +49,10 @@ class Progress(Protocol):
         """Say how far a run has come; never raises."""
 
 
-class Crew(Protocol):
+class ExecutingAgents(Protocol):
     """The executing agents of one run: one for each task, with one meter for all of them."""
 
-    async def __call__(
+    async def work_on(
         self,
         task: Task,
         *,
@@ -61,7 +61,7 @@ class Crew(Protocol):
         skills: Collection[str],
         seconds: float,
         tokens: int | None,
-    ) -> Attempt:
+    ) -> WorkDone:
         """Let an agent work on the task in `folder`; several may be at work at once.
 
         Args:
@@ -69,7 +69,7 @@ class Crew(Protocol):
             sandbox: Where everything happens.
             folder: Where commands run and results belong.
             skills: Folder names of the skills that the agent must be told of.
-            seconds: After these, the attempt is what has been done by then.
+            seconds: After these, the work is what has been done by then.
             tokens: Once the agent has used these, likewise; none means no bound.
 
         Raises:
@@ -77,16 +77,16 @@ class Crew(Protocol):
             SandboxUnavailable: the sandbox was lost.
         """
 
-    def use(self) -> ModelUse:
+    def model_use(self) -> ModelUse:
         """What all of them have cost so far."""
 
     def was_installing(self) -> bool:
         """Whether one of them was cut short while it installed packages."""
 
 
-class Executors(Protocol):
-    def __call__(self, stopwatch: Stopwatch) -> Crew:
-        """The agents of a run; the stopwatch runs while their commands do."""
+class AgentsForRun(Protocol):
+    def __call__(self, stopwatch: Stopwatch) -> ExecutingAgents:
+        """The agents of a new run; the stopwatch runs while their commands do."""
 
 
 class FindPattern(Protocol):
