@@ -8,7 +8,8 @@ import pytest
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.conformance.under_test import REAL_SHELL, ProviderUnderTest, write_skills
 from assay_sandboxes.port import Sandbox
-from assay_testkit.daytona.double import DaytonaDouble, provider_for
+from assay_testkit.daytona.double import DaytonaDouble
+from assay_testkit.daytona.provider import provider_for
 
 
 @pytest.fixture

@@ -13,12 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_sandboxes.bubblewrap.host.snapshots import copy_tree
-from assay_sandboxes.conformance.under_test import REAL_SHELL, ProviderUnderTest, write_skills
 from assay_sandboxes.guest import processes
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Limits, Sandbox, SnapshotMissing
@@ -141,10 +138,3 @@ class FolderProvider:
 
     async def close(self) -> None:
         await self._leases.drain()
-
-
-@pytest.fixture
-async def folders(tmp_path: Path) -> AsyncIterator[ProviderUnderTest]:
-    provider = FolderProvider(tmp_path / "state")
-    yield ProviderUnderTest(provider, REAL_SHELL, write_skills(tmp_path / "skills"))
-    await provider.close()
