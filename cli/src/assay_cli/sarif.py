@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import quote
 
 from assay_contracts.skills import Finding
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.rules import RULES
 from assay_skillkit.rules.rule import Rule
-from assay_skillkit.skill_md.read import SKILL_MD
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
