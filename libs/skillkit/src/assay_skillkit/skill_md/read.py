@@ -112,6 +112,10 @@ def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None
             )
         )
         return None
+    return _without_odd_characters(text, findings)
+
+
+def _without_odd_characters(text: str, findings: list[Finding]) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.startswith("\ufeff"):
         findings.append(
