@@ -102,6 +102,17 @@ def test_contracts_depend_on_pydantic_alone() -> None:
         assert foreign <= {"pydantic"}, f"{path} imports {foreign}"
 
 
+def test_the_skill_kit_brings_no_service_and_no_agent_library_along() -> None:
+    for path in source("skillkit").rglob("*.py"):
+        foreign = {
+            top(module)
+            for module in imports(path)
+            if top(module) not in sys.stdlib_module_names and top(module) != "assay_skillkit"
+        }
+        allowed = {"assay_contracts", "markdown_it", "pydantic", "strictyaml"}
+        assert foreign <= allowed, f"{path} imports {foreign}"
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_service_is_cut_the_same_way(service: str) -> None:
     package = source(service)
