@@ -195,11 +195,6 @@ class RunFinished(CountsNetworkCalls, Result):
     model: ModelUse | None = None
     timings: RunTimings | None = None
 
-    @property
-    def network_calls_attempted(self) -> int:
-        """All of them: those that are listed, and those that were left out."""
-        return len(self.network_calls) + self.network_calls_omitted
-
 
 class RunRequested(Work):
     """Carry these tasks out in one sandbox."""
