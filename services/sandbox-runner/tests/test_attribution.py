@@ -1,7 +1,7 @@
 import pytest
 
 from assay_contracts.attribution import AttributionKind, ProgramEnd
-from assay_sandbox_runner.domain.attribution import RanProgram, attribution, how_it_ended
+from assay_sandbox_runner.domain.attribution import RanProgram, attribute_task, how_it_ended
 
 SCRIPT = "/workspace/skills/report/scripts/report.py"
 TRACEBACK = f"""Traceback (most recent call last):
@@ -83,11 +83,11 @@ def test_how_a_program_ended(program: RanProgram, ended: ProgramEnd, error: str)
     ],
 )
 def test_what_part_the_skill_had(programs: list[RanProgram], kind: AttributionKind) -> None:
-    assert attribution(programs, was_used=True, manual="Run it.").kind == kind
+    assert attribute_task(programs, was_used=True, manual="Run it.").kind == kind
 
 
 def test_what_was_not_used_had_no_part() -> None:
-    assert attribution([], was_used=False, manual="").kind == "without"
+    assert attribute_task([], was_used=False, manual="").kind == "without"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,16 @@ def test_what_was_not_used_had_no_part() -> None:
     ],
 )
 def test_an_exit_code_that_the_skill_explains_is_a_result(manual: str) -> None:
-    found = attribution([ran("3 dead links", 1)], was_used=True, manual=manual)
+    found = attribute_task([ran("3 dead links", 1)], was_used=True, manual=manual)
 
     assert found.kind == "with"
     assert found.programs[0].ended == "worked"
 
 
 def test_a_crash_stays_one_whatever_the_skill_explains() -> None:
-    found = attribution([ran(TRACEBACK, 1)], was_used=True, manual="It exits with 1 on findings.")
+    found = attribute_task(
+        [ran(TRACEBACK, 1)], was_used=True, manual="It exits with 1 on findings."
+    )
 
     assert found.kind == "around"
 
@@ -114,6 +116,6 @@ def test_a_crash_stays_one_whatever_the_skill_explains() -> None:
 def test_a_late_success_is_among_the_runs_that_are_listed() -> None:
     runs = [ran(TRACEBACK, 1) for _ in range(30)] + [ran("fine")]
 
-    found = attribution(runs, was_used=True, manual="")
+    found = attribute_task(runs, was_used=True, manual="")
 
     assert any(run.ended == "worked" for run in found.programs)

@@ -1,6 +1,7 @@
 """Whether a task was done with the skill under test, around it, or without it."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -13,6 +14,11 @@ and the agent made do. `without`: nothing of the skill was used."""
 ProgramEnd = Literal["worked", "unclear", "refused", "crashed"]
 """`refused`: it ended with an error of its own making. `unclear`: its end cannot be told from that
 of other commands on the same line."""
+
+
+COUNTS_AT_MOST: Final[Mapping[AttributionKind, int]] = {"with": 5, "around": 2, "without": 2}
+"""The highest grade that counts for completion: what an agent did on its own says nothing about the
+skill, however well it was done."""
 
 
 class ProgramRun(Model):
@@ -50,3 +56,8 @@ class Defect(Model):
     """In which it was run."""
     main_path: bool
     """Whether a task had to be done around it. One that did no such harm is a helper's defect."""
+
+
+def counted_grade(grade: int, attribution: Attribution | None) -> int:
+    """What a grade counts for completion; as it is where nobody looked at the skill's part."""
+    return grade if attribution is None else min(grade, COUNTS_AT_MOST[attribution.kind])

@@ -53,12 +53,12 @@ class RanProgram:
     exit_code: int | None
     """Of the whole line; none if it did not end."""
     decides: bool
-    """Whether the line's exit code is this program's, or it cannot be zero unless this one's is."""
+    """Whether the line cannot end well unless this program does."""
     output: str
     """Of the whole line."""
 
 
-def attribution(ran: Sequence[RanProgram], *, was_used: bool, manual: str) -> Attribution:
+def attribute_task(ran: Sequence[RanProgram], *, was_used: bool, manual: str) -> Attribution:
     """What part the skill had in the task.
 
     Args:
@@ -96,10 +96,10 @@ def how_it_ended(ran: RanProgram, *, errors_are_results: bool) -> tuple[ProgramE
     """How the program ended, and the line that explains it where it failed."""
     if stack := _stack(ran.path, ran.output):
         return "crashed", stack
-    if ran.exit_code == 0:
-        return "worked", ""
     if not ran.decides:
         return "unclear", ""
+    if ran.exit_code == 0:
+        return "worked", ""
     if ran.exit_code is None or ran.exit_code == TIMED_OUT:
         return "crashed", "it did not end within the time a command has"
     if ran.exit_code > FIRST_SIGNAL:

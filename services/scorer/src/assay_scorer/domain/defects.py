@@ -1,16 +1,19 @@
-"""Programs of the skill under test that never worked, from the attributions of a run's tasks."""
+"""What the tasks of a run show of the skill's own programs: which never worked, whether any did."""
 
 from collections.abc import Mapping, Sequence
 
 from assay_contracts.attribution import Attribution, Defect, ProgramRun
+from assay_contracts.runs import TaskOutcome
+from assay_contracts.skills import SkillManifest
 from assay_contracts.tasks import TaskId
 
 
-def defects(attributions: Mapping[TaskId, Attribution]) -> tuple[Defect, ...]:
+def defects(outcomes: Sequence[TaskOutcome]) -> tuple[Defect, ...]:
     """Every program that was run and failed each time, those that did the most harm first.
 
     A program that worked once is in order: the other runs were given something it rightly refused.
     """
+    attributions = _attributions(outcomes)
     runs: dict[str, list[tuple[TaskId, ProgramRun]]] = {}
     for task_id, attribution in attributions.items():
         for run in attribution.programs:
@@ -38,3 +41,23 @@ def _defect(
         tasks=tasks,
         main_path=any(attributions[task_id].kind == "around" for task_id in tasks),
     )
+
+
+def unexercised(manifest: SkillManifest, outcomes: Sequence[TaskOutcome]) -> tuple[str, ...]:
+    """The programs that the SKILL.md tells agents to run, where not one run of any was seen.
+
+    Empty where there are none, where one was run, and where nobody looked (older data).
+    """
+    attributions = _attributions(outcomes)
+    if not attributions or any(each.programs for each in attributions.values()):
+        return ()
+    files = [entry.path for entry in manifest.files]
+    return tuple(
+        path
+        for path in files
+        if "/" in path and any(path in command for command in manifest.commands)
+    )
+
+
+def _attributions(outcomes: Sequence[TaskOutcome]) -> dict[TaskId, Attribution]:
+    return {each.task_id: each.attribution for each in outcomes if each.attribution is not None}
