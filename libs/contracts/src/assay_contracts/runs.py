@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal, Protocol
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
+from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, Task, TaskId
@@ -100,6 +101,8 @@ class Trace(Model):
     skills_used: tuple[SkillUse, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     bounds_hit: tuple[Bound, ...] = ()
+    attribution: Attribution | None = None
+    """What part the skill under test had; none where that was not looked at."""
 
 
 class TaskOutcome(Model):
@@ -117,6 +120,8 @@ class TaskOutcome(Model):
     commands: int = Field(ge=0)
     seconds: float = Field(ge=0)
     answer: str = Field(max_length=4000)
+    attribution: Attribution | None = None
+    """What part the skill under test had; none in older data."""
 
     def used(self, skill: str) -> bool:
         """Whether the trace shows that the skill of this name was used."""

@@ -35,6 +35,9 @@ class Bundles(Protocol):
     def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
         """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
 
+    async def manual(self, skills: MountedSkills, name: str) -> str:
+        """The SKILL.md of one of them; empty where that skill is not among them."""
+
     async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
         """What the text files of the skills of these names say, long ones cut off."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from assay_contracts.attribution import Attribution
 from assay_contracts.grades import Grade
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import TaskOutcome
@@ -11,8 +12,10 @@ from assay_reporting.markdown.packages import packages_listed
 from assay_reporting.text import quoted
 from assay_reporting.view import (
     commands_text,
+    counted_text,
     grade_of,
     grade_title,
+    part_text,
     prompt_of,
     run_title,
     seconds_text,
@@ -36,10 +39,23 @@ def _run(report: Report, run: RunReport) -> Iterator[str]:
         )
     for outcome in run.outcomes:
         grade = grade_of(run, outcome.task_id)
-        yield f"### {outcome.task_id}: {grade_title(grade)}"
+        counted = counted_text(run, outcome, grade)
+        yield f"### {outcome.task_id}: {grade_title(grade)}{f', {counted}' if counted else ''}"
         yield f"**Asked:** {quoted(prompt_of(report, outcome.task_id), 600)}"
+        if outcome.attribution is not None:
+            yield from _part(outcome, outcome.attribution)
         yield from _work(outcome)
         yield from _judgement(outcome, grade)
+
+
+def _part(outcome: TaskOutcome, attribution: Attribution) -> Iterator[str]:
+    yield f"**Attribution:** {part_text(outcome, '')}"
+    if attribution.programs:
+        yield bullets(
+            f"{quoted(run.program)} {run.ended}: {quoted(run.command, 200)}"
+            + (f" ({quoted(run.error, 300)})" if run.error else "")
+            for run in attribution.programs
+        )
 
 
 def _work(outcome: TaskOutcome) -> Iterator[str]:

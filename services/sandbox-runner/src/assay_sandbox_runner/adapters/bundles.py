@@ -18,6 +18,7 @@ from assay_sandbox_runner.ports import MountedSkills, StoreFailed
 from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
 from assay_skillkit.bundle import Bundle, BundleUnreadable, read_bundle
 from assay_skillkit.names import SkillName
+from assay_skillkit.skill_md.read import SKILL_MD
 
 _UNUSED_S: Final = 24 * 3600.0
 """An unpacked bundle that nobody asked for this long is dropped; it can be fetched again."""
@@ -58,6 +59,13 @@ class BundlesOnDisk:
         with self._locked_folder() as folder:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
             yield MountedSkills(folder=folder, files=files)
+
+    async def manual(self, skills: MountedSkills, name: str) -> str:
+        """The SKILL.md of one of them, a long one cut off; empty where it is not among them."""
+        if SKILL_MD not in skills.files.get(name, ()):
+            return ""
+        head = await asyncio.to_thread(_head, skills.folder / name / SKILL_MD)
+        return head.decode("utf-8", errors="replace")
 
     async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
         """What the text files of the skills of these names say, long ones cut off."""

@@ -1,17 +1,21 @@
 import posixpath
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from assay_agentkit.concurrency import run_both
 from assay_agentkit.failures import AgentFailed
-from assay_contracts.runs import RunRequested, TaskOutcome, Trace
+from assay_contracts.attribution import Attribution
+from assay_contracts.runs import RunRequested, SkillUse, TaskOutcome, Trace, TraceStep
 from assay_contracts.tasks import CheckResult, Task
+from assay_sandbox_runner.domain.attribution import attribute_task
 from assay_sandbox_runner.domain.check_results import prove_nothing, with_results_before
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
+from assay_sandbox_runner.domain.program_runs import programs_ran
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
 from assay_sandbox_runner.domain.work_done import NOTHING_DONE
@@ -33,6 +37,8 @@ class OpenRun:
     request: RunRequested
     sandbox: Sandbox
     skills: MountedSkills
+    manual: str
+    """The SKILL.md of the skill that the tasks are about; empty where it is not shown to agents."""
     agents: ExecutingAgents
     stopwatch: Stopwatch
     """Runs while a command in the sandbox does."""
@@ -88,13 +94,15 @@ class WorkOnTask:
         checked = await self.check(
             task.checks, work, sandbox=run.sandbox, folder=folder, stopwatch=run.stopwatch
         )
+        used = skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder)
         trace = Trace(
             task_id=task.task_id,
             prompt=task.prompt,
             steps=work.steps,
             answer=work.answer,
             files_made=made[:_LISTED_FILES],
-            skills_used=skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder),
+            skills_used=used,
+            attribution=_attribution(run, work.steps, used, folder),
             checks=with_results_before(checked, checked_before),
             bounds_hit=work.bounds_hit,
         )
@@ -123,6 +131,21 @@ class WorkOnTask:
                 "is done, so that passing them would show nothing.",
             )
         return results
+
+
+def _attribution(
+    run: OpenRun, steps: Sequence[TraceStep], used: Sequence[SkillUse], folder: str
+) -> Attribution | None:
+    """What part the skill that the task is about had in it; none where agents are not shown it."""
+    skill = run.request.skill_name
+    files = run.skills.files.get(skill)
+    if files is None:
+        return None
+    return attribute_task(
+        programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
+        was_used=any(use.skill == skill for use in used),
+        manual=run.manual,
+    )
 
 
 async def _make_folder(sandbox: Sandbox, folder: str, task: Task) -> None:

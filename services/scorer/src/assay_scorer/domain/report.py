@@ -14,7 +14,7 @@ from assay_contracts.reports import (
 )
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
-from assay_scorer.domain.environment import completed, version_label
+from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
 from assay_scorer.domain.validation import STAGES, Validation
@@ -42,6 +42,7 @@ def build_report(validation: Validation) -> Report:
         layer1_passed=validation.layer1_passed,
         layer2_passed=validation.layer2_passed,
         findings=validation.findings,
+        defects=validation.defects,
         dependencies=validation.manifest.dependencies,
         dependency_report=_dependencies(validation),
         tasks=validation.tasks,
@@ -167,7 +168,7 @@ def _regressions(validation: Validation) -> Iterable[RegressionReport]:
                         task_id=grade.task_id,
                         grade=grade.grade,
                         grade_before=each.skill.grades.get(grade.task_id),
-                        completed=completed(each.skill, grade.task_id, grade.grade),
+                        completed=grade.task_id not in each.failed_tasks,
                         reasons=grade.reasons[:REASONS_SHOWN],
                     )
                     for grade in each.graded.grades
