@@ -117,6 +117,6 @@ async def test_a_file_that_is_not_what_it_claims_to_be_spoils_no_other() -> None
 
 
 async def test_a_reader_that_does_not_end_is_ended() -> None:
-    read = await read_documents({"a.txt": b"fine"}, seconds=0.0)
+    read = await read_documents({"a.txt": b"%PDF-1.4"}, seconds=0.0)
 
     assert read["a.txt"].note == "could not be read within the bounds of the reader"

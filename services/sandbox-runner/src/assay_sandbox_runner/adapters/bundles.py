@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
@@ -67,6 +67,13 @@ class BundlesOnDisk:
         paths = [
             skills.folder / name / file for name in names for file in sorted(skills.files[name])
         ]
+        return await asyncio.to_thread(_texts, paths)
+
+    async def file_texts(
+        self, skills: MountedSkills, files: Collection[tuple[str, str]]
+    ) -> list[str]:
+        """As `texts`, of these files alone: each a skill's folder name and a path below it."""
+        paths = [skills.folder / name / file for name, file in sorted(files)]
         return await asyncio.to_thread(_texts, paths)
 
     def sweep(self) -> list[str]:
