@@ -152,9 +152,14 @@ def shares(lengths: Sequence[tuple[Rank, int]], room: int = MOST_CHARS) -> tuple
 
 
 def excerpt(text: str, limit: int, passages: Sequence[Span] = ()) -> Clipped:
-    """At most `limit` characters: head, tail and these passages, with marks of what is missing."""
+    """At most `limit` characters: head, tail and these passages, with marks of what is missing.
+
+    A limit with no room for marks keeps the head alone.
+    """
     if len(text) <= limit:
         return Clipped(text, truncated=False)
+    if limit < 2 * _MARK_CHARS:
+        return Clipped(text[:limit], truncated=True)
     kept = _passages_that_fit(len(text), limit, passages)
     room = limit - _length(kept) - _MARK_CHARS * (len(kept) + 1)
     half = max(0, room) // 2
