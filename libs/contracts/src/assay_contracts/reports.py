@@ -173,6 +173,8 @@ class Report(Model):
     validation_id: UUID
     skill_id: UUID
     skill_name: str
+    description: str = ""
+    """By which agents find the skill; empty in reports from before this was kept."""
     revision: int
     kind: ValidationKind
     bundle_sha256: Sha256

@@ -100,7 +100,7 @@ def _in_run(skill: str, task_id: TaskId, run: RunReport) -> tuple[Text, Text]:
     style = "bold" if grade.grade >= PARTLY_DONE_GRADE else "bold red"
     return (
         Text(grade_cell(grade), style=style),
-        what.append(f"\n{one_line(grade.reasons, 300)}", style="dim"),
+        what.append(f"\n{one_line(grade.explanation, 300)}", style="dim"),
     )
 
 

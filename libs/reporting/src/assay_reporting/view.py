@@ -89,13 +89,16 @@ def grade_of(run: RunReport, task_id: str) -> Grade | None:
 
 
 def grade_title(grade: Grade | None) -> str:
-    """`grade 4 of 5`."""
+    """`grade 4 of 5`, and the judge's own where code lowered it."""
     return "not graded" if grade is None else f"grade {grade_cell(grade)}"
 
 
 def grade_cell(grade: Grade | None) -> str:
-    """`4 of 5`, for a table."""
-    return NOTHING if grade is None else f"{grade.grade} of {BEST_GRADE}"
+    """`4 of 5`, for a table; `2 of 5 (judge: 5)` where code lowered it."""
+    if grade is None:
+        return NOTHING
+    own = f" (judge: {grade.judge_grade})" if grade.lowered_by else ""
+    return f"{grade.grade} of {BEST_GRADE}{own}"
 
 
 PART_OF_THE_SKILL: Final[Mapping[AttributionKind, str]] = {

@@ -14,6 +14,8 @@ class Settings(ServiceSettings, ModelSettings):
     """`provider:model` that plans and grades; none means rehearsal."""
     report_model: str | None = Field(default=None, validation_alias="ASSAY_REPORT_MODEL")
     """`provider:model` that writes reports; none means the judge's."""
+    judge_sees_images: bool | None = Field(default=None, validation_alias="ASSAY_JUDGE_SEES_IMAGES")
+    """Whether graders are shown images as pictures; none means as the model's profile says."""
     judge_samples: int = Field(default=1, ge=1, le=9, validation_alias="ASSAY_JUDGE_SAMPLES")
     """Grades taken for each task; their median counts."""
     judge_timeout_s: float = Field(default=180.0, gt=0, validation_alias="ASSAY_JUDGE_TIMEOUT_S")

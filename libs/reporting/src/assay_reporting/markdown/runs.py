@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assay_contracts.attribution import Attribution
-from assay_contracts.grades import Grade
+from assay_contracts.grades import ContestedCheck, Grade
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import TaskOutcome
 from assay_contracts.tasks import CheckResult
@@ -77,11 +77,16 @@ def _work(outcome: TaskOutcome) -> Iterator[str]:
 def _judgement(outcome: TaskOutcome, grade: Grade | None) -> Iterator[str]:
     if grade is not None:
         yield f"**Why:** {quoted(grade.reasons, 1000)}{_spread(grade)}"
+        if grade.lowered_by:
+            yield _lowered(grade)
         yield bullets(
             f"{quoted(each.source)}: {quoted(each.quote, 400)}" for each in grade.evidence
         )
     if outcome.checks:
-        yield f"**Checks:**\n\n{bullets(_check(check) for check in outcome.checks)}"
+        contests = {each.check: each for each in grade.contested_checks} if grade else {}
+        checks = enumerate(outcome.checks, start=1)
+        listed = bullets(_check(check, contests.get(number)) for number, check in checks)
+        yield f"**Checks:**\n\n{listed}"
     if outcome.answer:
         yield f"**The agent said:** {quoted(outcome.answer, 400)}"
 
@@ -93,7 +98,25 @@ def _spread(grade: Grade) -> str:
     return f" (median of {listed}; spread {max(grade.samples) - min(grade.samples)})"
 
 
-def _check(result: CheckResult) -> str:
+def _lowered(grade: Grade) -> str:
+    """A box of its own: what the judge gave, and the rules by which code lowered it."""
+    head = f"> **Lowered by code** from the judge's {grade.judge_grade} to {grade.grade}:"
+    rules = (
+        f"> {quoted(each.reason)} (rule `{each.rule}`, at most {each.at_most})"
+        for each in grade.lowered_by
+    )
+    return "\n>\n".join((head, *rules))
+
+
+def _check(result: CheckResult, contest: ContestedCheck | None) -> str:
     mark = "passed" if result.passed else "**failed**"
     before = ", as it did before the work" if result.passed and result.passed_before else ""
-    return f"{result.check.kind} {mark}{before}: {quoted(result.detail, 300)}"
+    said = f"{result.check.kind} {mark}{before}: {quoted(result.detail, 300)}"
+    return said if contest is None else f"{said} {_contested(contest)}"
+
+
+def _contested(contest: ContestedCheck) -> str:
+    counts = (
+        "left out, for it fails on a right result too" if contest.left_out else "it still counts"
+    )
+    return f"**Contested by the judge** ({counts}): {quoted(contest.reason, 300)}"

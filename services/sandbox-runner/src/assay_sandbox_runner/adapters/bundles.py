@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
@@ -17,8 +17,8 @@ from assay_contracts.topology import BucketName
 from assay_sandbox_runner.ports import MountedSkills, StoreFailed
 from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
 from assay_skillkit.bundle import Bundle, BundleUnreadable, read_bundle
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.names import SkillName
-from assay_skillkit.skill_md.read import SKILL_MD
 
 _UNUSED_S: Final = 24 * 3600.0
 """An unpacked bundle that nobody asked for this long is dropped; it can be fetched again."""
@@ -72,6 +72,13 @@ class BundlesOnDisk:
         paths = [
             skills.folder / name / file for name in names for file in sorted(skills.files[name])
         ]
+        return await asyncio.to_thread(_texts, paths)
+
+    async def file_texts(
+        self, skills: MountedSkills, files: Collection[tuple[str, str]]
+    ) -> list[str]:
+        """As `texts`, of these files alone: each a skill's folder name and a path below it."""
+        paths = [skills.folder / name / file for name, file in sorted(files)]
         return await asyncio.to_thread(_texts, paths)
 
     def sweep(self) -> list[str]:

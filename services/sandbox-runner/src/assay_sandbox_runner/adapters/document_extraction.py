@@ -53,6 +53,13 @@ def read(path: str, content: bytes) -> Read:
     return _text(content) if _is_text(content) else ("binary", _described(path), "")
 
 
+def is_plain(content: bytes) -> bool:
+    """Whether the file is text that no parser has to be trusted with."""
+    return _is_text(content) and not content.startswith(
+        tuple(begins for begins, _ in _BY_FIRST_BYTES)
+    )
+
+
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 

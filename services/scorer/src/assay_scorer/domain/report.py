@@ -32,6 +32,7 @@ def build_report(validation: Validation) -> Report:
         validation_id=validation.validation_id,
         skill_id=validation.skill_id,
         skill_name=validation.skill_name,
+        description=validation.manifest.description,
         revision=validation.revision,
         kind=validation.kind,
         bundle_sha256=validation.bundle.sha256,
@@ -169,7 +170,7 @@ def _regressions(validation: Validation) -> Iterable[RegressionReport]:
                         grade=grade.grade,
                         grade_before=each.skill.grades.get(grade.task_id),
                         completed=grade.task_id not in each.failed_tasks,
-                        reasons=grade.reasons[:REASONS_SHOWN],
+                        reasons=grade.explanation[:REASONS_SHOWN],
                     )
                     for grade in each.graded.grades
                 ),
