@@ -304,6 +304,51 @@ async def test_each_call_is_listed_with_its_command_time_and_place(kit: Kit) -> 
     assert before <= calls[0].at <= calls[1].at <= datetime.now(UTC)
 
 
+async def test_one_process_that_tries_again_makes_one_call(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        await sandbox.execute(kit.speech.look_up_all(*["one.example"] * 6))
+        (call,) = await sandbox.network_calls()
+    assert (call.destination, call.attempts) == ("one.example", 6)
+    assert call.process is not None
+
+
+async def test_one_process_and_two_places_are_two_calls(kit: Kit) -> None:
+    places = ["one.example", "two.example", "one.example"]
+    async with kit.open() as sandbox:
+        await sandbox.execute(kit.speech.look_up_all(*places))
+        calls = await sandbox.network_calls()
+    assert [(call.destination, call.attempts) for call in calls] == [
+        ("one.example", 2),
+        ("two.example", 1),
+    ]
+    assert calls[0].process == calls[1].process
+
+
+async def test_two_processes_make_two_calls(kit: Kit) -> None:
+    look_up = kit.speech.look_up("one.example")
+    async with kit.open() as sandbox:
+        await sandbox.execute(look_up)
+        await sandbox.execute(look_up)
+        calls = await sandbox.network_calls()
+    assert [call.destination for call in calls] == ["one.example"] * 2
+    assert calls[0].process != calls[1].process
+
+
+async def test_a_name_that_the_resolver_asks_for_in_other_domains_is_one_call(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        await sandbox.execute(kit.speech.look_up("one.example"))
+        (call,) = await sandbox.network_calls()
+    assert (call.destination, call.attempts) == ("one.example", 1)
+
+
+async def test_a_call_tells_the_program_that_made_it(kit: Kit) -> None:
+    async with kit.open() as sandbox:
+        await sandbox.execute(kit.speech.look_up("one.example"), cwd="/workspace/skills")
+        (call,) = await sandbox.network_calls()
+    assert call.programs[0].command_line.split()[0] in ("python3", "call")
+    assert call.programs[0].folder == "/workspace/skills"
+
+
 @pytest.mark.parametrize("network", ["open", "blocked"])
 async def test_a_sandbox_says_in_which_mode_it_is_and_how_it_knows(
     kit: Kit, network: NetworkMode
