@@ -6,7 +6,7 @@ import pytest
 
 from assay_contracts.runs import RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
-from assay_rehearsal.conversation import Reply, Turn
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_testkit.runner import (
     COUNTED,
     PROMPT,
@@ -17,7 +17,6 @@ from assay_testkit.runner import (
     a_run,
     a_task,
     finished,
-    running,
 )
 
 
@@ -160,7 +159,8 @@ async def test_calls_by_the_agents_own_idea_are_listed_and_not_counted(
         if turn.number:
             return Reply("Done.")
         send = "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))"
-        return running(f'python3 -c "import socket; {send}"')
+        command = f'python3 -c "import socket; {send}"'
+        return Reply(calls=(ToolUse("execute", {"command": command}),))
 
     result = finished(
         await runner.use_case(has_ideas)(a_run(kind, skill, tasks=(a_task("t1", *COUNTED),)))
