@@ -181,6 +181,8 @@ class RunFinished(CountsNetworkCalls, Result):
     network_calls: tuple[NetworkCall, ...] = ()
     network_calls_omitted: int = Field(default=0, ge=0)
     """How many more there were than a message can list."""
+    neighbours: tuple[str, ...] = ()
+    """Built-in skills that agents saw beside the mounted ones."""
     sandbox: SandboxProof | None = None
     candidate: str | None = None
     candidate_expires_at: AwareDatetime | None = None

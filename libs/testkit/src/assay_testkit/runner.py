@@ -29,6 +29,7 @@ from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
+from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.ports import StoreFailed
@@ -163,6 +164,7 @@ class Runner:
         return CarryOutRun(
             provider=self.provider,
             bundles=BundlesOnDisk(self.store, self.folder),
+            neighbours=builtin_neighbours(),
             traces=self.store,
             progress=self.store.say,
             agents_for_run=DeepAgentsForRun(

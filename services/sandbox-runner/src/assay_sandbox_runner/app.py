@@ -7,6 +7,7 @@ from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
+from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
 from assay_sandbox_runner.adapters.traces import StoredTraces
@@ -62,6 +63,7 @@ def carry_out_run(
     return CarryOutRun(
         provider=provider,
         bundles=bundles,
+        neighbours=builtin_neighbours(),
         traces=StoredTraces(bus.objects),
         progress=LiveProgress(bus),
         agents_for_run=DeepAgentsForRun(

@@ -29,11 +29,18 @@ class MountedSkills:
     folder: Path
     files: Mapping[str, frozenset[str]]
     """For each skill's folder name, its files relative to that folder."""
+    neighbours: tuple[str, ...] = ()
+    """Those of them that are built in."""
 
 
 class Bundles(Protocol):
-    def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
-        """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
+    def mounted(
+        self, skills: Sequence[MountedSkill], *, neighbours: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[MountedSkills]:
+        """The skills laid out in a folder that goes away afterwards. Raises StoreFailed.
+
+        `neighbours` are laid out beside them: for each name, a SKILL.md.
+        """
 
     async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
         """What the text files of the skills of these names say, long ones cut off."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from assay_contracts.runs import (
     RunTimings,
 )
 from assay_contracts.tasks import Task
+from assay_sandbox_runner.domain.crowd import neighbours_shown
 from assay_sandbox_runner.domain.network_calls import LISTED_CALLS, attribute_to_tasks
 from assay_sandbox_runner.domain.packages import keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
@@ -61,6 +62,8 @@ class CarryOutRun:
 
     provider: SandboxProvider
     bundles: Bundles
+    neighbours: Mapping[str, str]
+    """The built-in skills that can fill up a crowd: for each name, its SKILL.md."""
     traces: Traces
     progress: Progress
     agents_for_run: AgentsForRun
@@ -115,6 +118,7 @@ class CarryOutRun:
             outcomes=tuple(task.outcome for task in tasks),
             network_calls=calls[:LISTED_CALLS],
             network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
+            neighbours=run.skills.neighbours,
             sandbox=proof,
             candidate=candidate,
             candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
@@ -134,7 +138,7 @@ class CarryOutRun:
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
         async with (
-            self.bundles.mounted(request.skills) as skills,
+            self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
             self.provider.open(
                 name=ascii_label(f"{request.step_id}.{request.attempt}"),
                 skills=skills.folder,
@@ -150,6 +154,13 @@ class CarryOutRun:
                 agents=agents,
                 stopwatch=stopwatch,
             )
+
+    def _crowd(self, request: RunRequested) -> Mapping[str, str]:
+        if not request.tasks:
+            return {}
+        mounted = [skill.name for skill in request.skills]
+        shown = neighbours_shown(self.neighbours, mounted=mounted, under_test=request.skill_name)
+        return {name: self.neighbours[name] for name in shown}
 
     async def _work_on_tasks(self, run: OpenRun) -> Sequence[TaskRecord]:
         """Side by side, unless the tasks could meet in a place outside their folders."""
@@ -194,7 +205,7 @@ def _skills_followed(request: RunRequested, skills: MountedSkills) -> Sequence[s
     """The skills whose instructions the tasks are about."""
     if request.kind != "regression" and request.skill_name in skills.files:
         return (request.skill_name,)
-    return tuple(skills.files)
+    return tuple(name for name in skills.files if name not in skills.neighbours)
 
 
 async def _network_calls(run: OpenRun, tasks: Sequence[TaskRecord]) -> tuple[NetworkCall, ...]:
