@@ -37,6 +37,7 @@ from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
@@ -173,6 +174,7 @@ class Runner:
             work_on_task=WorkOnTask(
                 check=CheckTask(find_pattern=find_pattern, command_seconds=10.0)
             ),
+            try_near_misses=TryNearMisses(),
             install_packages=InstallPackages(managers=managers),
             find_other_versions=FindOtherVersions(managers=managers),
             limits=Limits(output_bytes=OUTPUT_BYTES),

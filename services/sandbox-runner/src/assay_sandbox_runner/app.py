@@ -20,6 +20,7 @@ from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
+from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
@@ -74,6 +75,7 @@ def carry_out_run(
         work_on_task=WorkOnTask(
             check=CheckTask(find_pattern=find_pattern, command_seconds=settings.check_seconds)
         ),
+        try_near_misses=TryNearMisses(),
         install_packages=InstallPackages(managers=managers),
         find_other_versions=FindOtherVersions(managers=managers),
         limits=Limits(

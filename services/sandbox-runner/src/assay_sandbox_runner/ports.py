@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from assay_contracts.runs import ModelUse, MountedSkill, Trace
+from assay_contracts.runs import ModelUse, MountedSkill, Trace, TraceStep
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.domain.timing import Stopwatch
@@ -82,6 +82,22 @@ class ExecutingAgents(Protocol):
         Raises:
             AgentFailed: the model failed.
             SandboxUnavailable: the sandbox was lost.
+        """
+
+    async def choose_for(
+        self,
+        prompt: str,
+        *,
+        sandbox: Sandbox,
+        folder: str,
+        skills: Collection[str],
+        seconds: float,
+        tokens: int | None,
+    ) -> tuple[TraceStep, ...]:
+        """What an agent does about the prompt until it has chosen a skill, or none.
+
+        It may look around; everything else is written down and not carried out. Arguments and
+        exceptions are those of `work_on`.
         """
 
     def model_use(self) -> ModelUse:

@@ -23,10 +23,10 @@ from assay_judge.adapters.session import AgentSession
 from assay_judge.domain.bundle import SkillFiles
 from assay_judge.domain.grading import GradeDraft
 from assay_judge.domain.material import grading_material
-from assay_judge.domain.plan import TaskPlan
+from assay_judge.domain.plan import NEAR_MISSES, TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 
-PLANNER_PROMPT: Final = "planner-2"
+PLANNER_PROMPT: Final = "planner-3"
 GRADER_PROMPT: Final = "grader-2"
 REPORTER_PROMPT: Final = "reporter-1"
 SKILL_ROOT: Final = "/skill"
@@ -83,7 +83,8 @@ class DeepAgents:
             request=(
                 f"Write exactly {task_count} tasks for the skill whose files are under "
                 f"{SKILL_ROOT}/, unlike the known ones in what is asked or in the data. No task "
-                "may contain the skill's name in any spelling.\n"
+                "may contain the skill's name in any spelling. Beside them, write "
+                f"{NEAR_MISSES} near misses.\n"
                 f"<brief>{json.dumps(brief, ensure_ascii=False)}</brief>"
             ),
             answers_with=TaskPlan,

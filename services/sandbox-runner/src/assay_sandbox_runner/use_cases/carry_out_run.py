@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
-from assay_agentkit.concurrency import run_all
+from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.runs import (
@@ -39,6 +39,7 @@ from assay_sandbox_runner.ports import (
 )
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
 from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
 from assay_skillkit.names import ascii_label
@@ -68,6 +69,7 @@ class CarryOutRun:
     progress: Progress
     agents_for_run: AgentsForRun
     work_on_task: WorkOnTask
+    try_near_misses: TryNearMisses
     install_packages: InstallPackages
     find_other_versions: FindOtherVersions
     limits: Limits
@@ -102,7 +104,7 @@ class CarryOutRun:
         async with self._opened(request, agents, stopwatch) as run:
             packages_before = await run.sandbox.packages()
             install_failure = await self.install_packages(run.sandbox, request.install)
-            tasks = await self._work_on_tasks(run)
+            tasks, near_misses = await run_both(self._work_on_tasks(run), self.try_near_misses(run))
             packages = await self._compare_packages(run, packages_before)
             calls = await _network_calls(run, tasks)
             candidate = None if install_failure else request.capture
@@ -118,6 +120,7 @@ class CarryOutRun:
             outcomes=tuple(task.outcome for task in tasks),
             network_calls=calls[:LISTED_CALLS],
             network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
+            near_misses=near_misses,
             neighbours=run.skills.neighbours,
             sandbox=proof,
             candidate=candidate,
@@ -172,7 +175,9 @@ class CarryOutRun:
             turns=len(tasks) if take_turns else 1,
             ceiling_s=self.task_seconds,
         )
-        tokens = tokens_for_task(run.request.token_budget, len(tasks))
+        tokens = tokens_for_task(
+            run.request.token_budget, len(tasks), near_misses=len(run.request.near_misses)
+        )
         numbers = count(1)
 
         async def work_on(task: Task) -> TaskRecord:

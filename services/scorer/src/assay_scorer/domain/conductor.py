@@ -109,7 +109,13 @@ def _answered(
     match item.what, result:
         case "planning", ValidationPlanned():
             tasks = (*validation.stored_tasks, *result.tasks)
-            planned = validation.model_copy(update={"tasks": tasks, "planner": result.model})
+            planned = validation.model_copy(
+                update={
+                    "tasks": tasks,
+                    "near_misses": result.near_misses,
+                    "planner": result.model,
+                }
+            )
             return enter(planned, "online_run", now)
         case "online_run", RunFinished():
             return enter(validation.model_copy(update={"online": result}), "online_grading", now)

@@ -18,7 +18,7 @@ from assay_contracts.skills import (
     SkillStatus,
     ValidationStage,
 )
-from assay_contracts.tasks import Task
+from assay_contracts.tasks import NearMiss, Task
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
@@ -97,6 +97,7 @@ class Validation(Model):
     completed_at: datetime | None = None
 
     tasks: tuple[Task, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     planner: ModelUse | None = None
     online: RunFinished | None = None
     online_graded: RunGraded | None = None

@@ -106,6 +106,7 @@ def _online_work(validation: Validation, item: WorkItem) -> Work:
         **_common(validation, item),
         kind="online",
         tasks=validation.tasks,
+        near_misses=validation.near_misses,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
         base=validation.environment.snapshot,
         # The attempt is in the name: two workers on one step must not write one snapshot.
