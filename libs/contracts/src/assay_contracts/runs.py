@@ -8,8 +8,9 @@ from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
-RunKind = Literal["online", "offline", "regression", "mending"]
-"""`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
+RunKind = Literal["online", "offline", "regression", "mending", "control"]
+"""`control`: as `online`, without the skill under test.
+`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
 SandboxKind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
 """Who provides a sandbox, by the name that the provider gives itself."""
 NetworkMode = Literal["open", "blocked"]

@@ -44,7 +44,7 @@ from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, Wor
 from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
 from assay_skillkit.names import ascii_label
 
-_WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "mending")
+_WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "control", "mending")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
