@@ -11,14 +11,18 @@ from assay_reporting.markdown.approved_skills import approved_skills
 from assay_reporting.markdown.costs import costs
 from assay_reporting.markdown.dependencies import dependencies
 from assay_reporting.markdown.format_findings import format_findings
+from assay_reporting.markdown.lift import lift
 from assay_reporting.markdown.offline import offline_findings
 from assay_reporting.markdown.runs import runs
+from assay_reporting.markdown.trigger import trigger
 from assay_reporting.markdown.verdict import prose, score, verdict
 
 SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     verdict,
     score,
     prose,
+    trigger,
+    lift,
     runs,
     approved_skills,
     offline_findings,
