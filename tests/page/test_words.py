@@ -8,7 +8,7 @@ from typing import Final, get_args
 import pytest
 
 from assay_contracts.full_tests import FullTestStatus
-from assay_contracts.reports import DependencyMode, PackageOrigin
+from assay_contracts.reports import DependencyMode, LiftEffect, PackageOrigin
 from assay_contracts.review import AuditAction
 from assay_contracts.rpc import ProblemCode
 from assay_contracts.runs import Bound, Ecosystem, NetworkCause, NetworkMode, Role, RunKind
@@ -29,6 +29,7 @@ SETS: Final = {
     "full_test": FullTestStatus,
     "kind": ValidationKind,
     "run": RunKind,
+    "effect": LiftEffect,
     "role": Role,
     "bound": Bound,
     "mode": NetworkMode,

@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 
 from assay_contracts.grades import ContestedCheck, Evidence, Grade, Lowering
 from assay_contracts.reports import (
+    ChosenInstead,
+    ControlReport,
+    ControlTask,
     DependencyReport,
     InstalledPackage,
+    NearMissReport,
     Prose,
+    TriggerReport,
     UnmetDependency,
 )
 from assay_contracts.runs import Package
@@ -204,3 +209,55 @@ def test_a_lowered_grade_stands_beside_the_judges_own_with_the_rule() -> None:
     shown = render_markdown(report.model_copy(update={"runs": (run,)}))
     assert "(left out, for it fails on a right result too)" in shown
     assert "Lowered" not in shown
+
+
+def test_the_crowd_and_who_was_chosen_instead_are_told() -> None:
+    found = TriggerReport(
+        crowd=("tidy-csv", "bread-dough-hydration"),
+        neighbours=("bread-dough-hydration",),
+        chosen_instead=(ChosenInstead(task_id="t2", skills=("tidy-csv",)),),
+        near_misses=(
+            NearMissReport(prompt="Draw a table.", skills_opened=("csv-analyzer",), silent=False),
+            NearMissReport(prompt="Write a poem.", skills_opened=(), silent=True),
+        ),
+    )
+    report = a_report(trigger=found)
+    markdown = render_markdown(report)
+    assert "Agents chose among 3 skills, 1 of them built in." in markdown
+    assert "**Chosen instead in t2:** tidy-csv" in markdown
+    assert "**Precision:** 1 of 2" in markdown
+    assert "over-broad" in markdown
+    assert "| Draw a table. | **no** | csv-analyzer |" in markdown
+    assert "| Write a poem. | yes | – |" in markdown
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        (2, "adds 3 to the grade on average"),
+        (5, "adds nothing measurable (+0 of a grade on average)"),
+    ],
+)
+def test_grades_with_the_skill_and_without_it_are_compared(without: int, said: str) -> None:
+    lift = 5.0 - without
+    control = ControlReport(
+        tasks=(ControlTask(task_id="t1", grade=5, grade_without=without),),
+        lift=lift,
+        effect="adds" if lift else "nothing_measurable",
+    )
+    markdown = render_markdown(a_report(control=control))
+    assert f"**The skill {said}.**" in markdown
+    assert f"| t1 | 5 of 5 | {without} of 5 |" in markdown
+
+
+def test_a_skill_that_makes_it_worse_is_told_so_plainly() -> None:
+    control = ControlReport(
+        tasks=(ControlTask(task_id="t1", grade=3, grade_without=5),), lift=-2.0, effect="worse"
+    )
+    assert "makes it worse (-2 of a grade on average)" in render_markdown(a_report(control=control))
+
+
+def test_a_control_that_failed_is_told_of() -> None:
+    markdown = render_markdown(a_report(control=ControlReport(missing="model: it broke")))
+    assert "**No control:** model: it broke" in markdown
+    assert "## Lift" not in render_markdown(a_report())

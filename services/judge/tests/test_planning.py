@@ -41,7 +41,7 @@ def files_of(folder: Path) -> dict[str, str | bytes]:
 
 async def planned(
     name: str,
-    files: dict[str, str | bytes],
+    files: Mapping[str, str | bytes],
     *,
     policy: Policy = REHEARSED_PLANNER,
     count: int = 3,
@@ -279,3 +279,27 @@ async def test_time_is_bounded() -> None:
     result = await PlanTasks(bundles=bundles, agents=agents)(request)
     assert result.failure is not None
     assert result.failure.category == "timeout"
+
+
+async def test_near_misses_come_with_the_tasks_and_are_as_blind() -> None:
+    def policy(turn: Turn) -> Reply:
+        told = "word-counter" if turn.number == 0 and "Near miss 1" not in turn.request else "verse"
+        near_misses = [f"Write a {told} poem about sheep.", "Translate this page into French."]
+        answer = {"tasks": [GOOD_TASK], "near_misses": near_misses}
+        return Reply(calls=(ToolUse("TaskPlan", answer),))
+
+    plan = await planned("word-counter", WORD_COUNTER, policy=policy, count=1)
+
+    assert [(each.near_miss_id, each.prompt) for each in plan.near_misses] == [
+        ("n1", "Write a verse poem about sheep."),
+        ("n2", "Translate this page into French."),
+    ]
+    assert plan.model is not None
+    assert plan.model.calls == 2
+
+
+async def test_a_plan_without_near_misses_will_do() -> None:
+    plan = await planned("word-counter", WORD_COUNTER, policy=answering(GOOD_TASK), count=1)
+
+    assert plan.failure is None
+    assert plan.near_misses == ()

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 from assay_contracts.base import Work
 from assay_contracts.runs import Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies
-from assay_contracts.validations import CleanupRequested, ValidationCompleted
+from assay_contracts.validations import CleanupRequested, ValidationCompleted, ValidationPlanned
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.inputs import (
     Admitted,
@@ -35,6 +35,7 @@ from assay_testkit.scorer import (
     an_environment,
     as_input,
     gone_wrong,
+    planned_by_llm,
     well_done,
 )
 
@@ -50,10 +51,23 @@ class Bus(RuleBasedStateMachine):
     works = Bundle("works")
 
     @initialize(
-        target=works, approved=st.integers(0, 3), full_test=st.booleans(), clashes=st.booleans()
+        target=works,
+        approved=st.integers(0, 3),
+        full_test=st.booleans(),
+        clashes=st.booleans(),
+        controlled=st.booleans(),
+        min_lift=st.sampled_from([None, -1.0, 1.0]),
     )
-    def begin(self, approved: int, full_test: bool, clashes: bool) -> Work:
+    def begin(
+        self,
+        approved: int,
+        full_test: bool,
+        clashes: bool,
+        controlled: bool,
+        min_lift: float | None,
+    ) -> Work:
         """If it clashes, it replaces a package that all approved skills need."""
+        self.controlled = controlled
         self.now = NOW
         self.said: list[ValidationCompleted] = []
         self.snapshots: set[str] = set()
@@ -65,7 +79,7 @@ class Bus(RuleBasedStateMachine):
         self.validation: Validation = a_validation()
         if full_test and approved:
             self.validation = a_full_test(environment)
-        self._take(Admitted(environment=environment))
+        self._take(Admitted(environment=environment, control=True, min_lift=min_lift))
         return self.queue[-1]
 
     def _take(self, given: ConductorInput) -> None:
@@ -87,6 +101,8 @@ class Bus(RuleBasedStateMachine):
     @rule(work=works, grade=st.integers(1, 5), calls=st.integers(0, 4), used=st.booleans())
     def finish(self, work: Work, grade: int, calls: int, used: bool) -> None:
         result = well_done(work, grade=grade, calls=calls, used=used)
+        if isinstance(result, ValidationPlanned) and self.controlled:
+            result = planned_by_llm(result)
         if isinstance(result, RunFinished):
             result = self._with_packages(work, result, puts_back=not used)
             if result.candidate:
@@ -162,11 +178,21 @@ class Bus(RuleBasedStateMachine):
         open_now = {work.step_id: work.dedup_key() for work in open_work(self.validation)}
         assert open_now.items() <= newest.items()
         assert bool(open_now) == (self.validation.step != "done")
-        assert len(open_now) <= 1 or self.validation.step in ("regression", "mending")
+        several = len(self.validation.awaited) > 1
+        assert not several or self.validation.step in ("regression", "mending")
+
+    @invariant()
+    def a_control_needs_an_llm_and_a_verdict_only_waits_where_a_lift_is_demanded(self) -> None:
+        if self.validation.control is not None:
+            assert self.controlled
+            assert not self.validation.is_full_test
+        if self.validation.step != "done" and not self.validation.awaited:
+            assert self.validation.min_lift is not None
+            assert self.validation.passes_because is not None
 
     @invariant()
     def a_full_test_works_in_the_background_and_leaves_the_others_alone(self) -> None:
-        lanes = {piece.lane for piece in self.validation.pieces}
+        lanes = {piece.lane for piece in self.validation.awaited}
         if self.validation.is_full_test:
             assert lanes <= {"background", "solo"}
             assert not self.validation.regressions
@@ -194,7 +220,7 @@ class Bus(RuleBasedStateMachine):
         mending = self.validation.mending
         if mending is not None and self.validation.verdict is not None:
             expected = "passed" if mending.outcome == "mended" else "failed"
-            assert self.validation.verdict == expected
+            assert self.validation.verdict == expected or self.validation.min_lift is not None
             assert self.validation.candidate != mending.snapshot or expected == "passed"
 
     def teardown(self) -> None:

@@ -27,6 +27,8 @@ from assay_contracts.validations import ValidationKind, Verdict
 DependencyMode = Literal["lenient", "strict"]
 """What comes of a package that is neither declared nor needed by one that is: `lenient` warns of
 it, `strict` fails the validation."""
+LiftEffect = Literal["adds", "nothing_measurable", "worse"]
+"""What a skill does for the grades of its tasks."""
 PackageOrigin = Literal["declared", "pulled_in", "undeclared"]
 
 
@@ -157,6 +159,58 @@ class RegressionReport(Model):
     """For one that failed: changes of packages that it declares."""
 
 
+class ChosenInstead(Model):
+    """A task of the online run in which the skill under test was not used, and others were."""
+
+    task_id: TaskId
+    skills: tuple[str, ...]
+
+
+class NearMissReport(Model):
+    """A prompt for which the skill should stay silent, and which skills were opened for it."""
+
+    prompt: str
+    skills_opened: tuple[str, ...]
+    silent: bool
+    """The skill under test was not opened."""
+
+
+class TriggerReport(Model):
+    """What the skill under test was chosen among, and when it should not be. Not in the score."""
+
+    crowd: tuple[str, ...]
+    """Every skill that agents saw beside it in the online run."""
+    neighbours: tuple[str, ...] = ()
+    """Those of the crowd that are built in."""
+    chosen_instead: tuple[ChosenInstead, ...] = ()
+    near_misses: tuple[NearMissReport, ...] = ()
+    """Those that could be tried."""
+
+    @property
+    def silent(self) -> int:
+        """In how many near misses the skill stayed silent."""
+        return sum(each.silent for each in self.near_misses)
+
+
+class ControlTask(Model):
+    """The grades of one task with the skill under test, and without it."""
+
+    task_id: TaskId
+    grade: int
+    grade_without: int
+
+
+class ControlReport(Model):
+    """The online run's tasks once more without the skill under test. Not in the score."""
+
+    tasks: tuple[ControlTask, ...] = ()
+    lift: float | None = None
+    """Mean of the differences, in grades; None where there was no control."""
+    effect: LiftEffect | None = None
+    missing: str = ""
+    """Why there was no control."""
+
+
 class Prose(Model):
     """What the report writer adds. It holds no number that code did not compute."""
 
@@ -190,6 +244,10 @@ class Report(Model):
     """None when there was no run."""
     tasks: tuple[Task, ...]
     runs: tuple[RunReport, ...]
+    trigger: TriggerReport | None = None
+    """None when there was no online run."""
+    control: ControlReport | None = None
+    """None when none was asked for, as where no LLM takes part."""
     runtime_version: str = "v1.0"
     """What the online run started from."""
     defects: tuple[Defect, ...] = ()

@@ -7,10 +7,11 @@ from pydantic import AwareDatetime, Field, StringConstraints
 from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
-from assay_contracts.tasks import CheckResult, Task, TaskId
+from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
-RunKind = Literal["online", "offline", "regression", "mending"]
-"""`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
+RunKind = Literal["online", "offline", "regression", "mending", "control"]
+"""`control`: as `online`, without the skill under test.
+`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
 SandboxKind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
 """Who provides a sandbox, by the name that the provider gives itself."""
 NetworkMode = Literal["open", "blocked"]
@@ -168,6 +169,14 @@ class TaskOutcome(Model):
         return any(use.skill == skill for use in self.skills_used)
 
 
+class NearMissOutcome(Model):
+    """What an agent chose for a near miss; it went no further than that."""
+
+    near_miss_id: NearMissId
+    skills_opened: tuple[str, ...]
+    """In the order in which it did."""
+
+
 class SandboxProof(Model):
     """In which cell the run happened and how its network mode was proven."""
 
@@ -242,6 +251,10 @@ class RunFinished(CountsNetworkCalls, Result):
     network_calls: tuple[NetworkCall, ...] = ()
     network_calls_omitted: int = Field(default=0, ge=0)
     """How many more there were than a message can list."""
+    near_misses: tuple[NearMissOutcome, ...] = ()
+    """Those that could be tried."""
+    neighbours: tuple[str, ...] = ()
+    """Built-in skills that agents saw beside the mounted ones."""
     sandbox: SandboxProof | None = None
     candidate: str | None = None
     candidate_expires_at: AwareDatetime | None = None
@@ -265,6 +278,8 @@ class RunRequested(Work):
 
     kind: RunKind
     tasks: tuple[Task, ...]
+    near_misses: tuple[NearMiss, ...] = ()
+    """Tried beside the tasks, as far as the choice of a skill."""
     skills: tuple[MountedSkill, ...]
     base: str | None = None
     """Snapshot to start from; none means the base environment."""

@@ -8,6 +8,8 @@ from assay_contracts.base import Model
 
 TaskId = Annotated[str, Field(pattern=r"^t[1-9][0-9]?$")]
 
+NearMissId = Annotated[str, Field(pattern=r"^n[1-9]$")]
+
 
 class TaskFile(Model):
     """An input file, put into the task's folder before the agent starts."""
@@ -59,6 +61,13 @@ class Task(Model):
     files: tuple[TaskFile, ...] = ()
     success_criterion: str = Field(min_length=1, max_length=2000)
     checks: tuple[Check, ...] = ()
+
+
+class NearMiss(Model):
+    """A prompt for which the skill under test should stay silent."""
+
+    near_miss_id: NearMissId
+    prompt: str = Field(min_length=1, max_length=8000)
 
 
 class CheckResult(Model):

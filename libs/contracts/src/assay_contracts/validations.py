@@ -9,7 +9,7 @@ from assay_contracts.base import Message, Model, Result, Work
 from assay_contracts.runs import ModelUse
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Sha256
-from assay_contracts.tasks import Task
+from assay_contracts.tasks import NearMiss, Task
 
 Verdict = Literal["passed", "failed", "inconclusive"]
 ValidationKind = Literal["initial", "revalidation", "full_test"]
@@ -33,6 +33,7 @@ class ValidationPlanned(Result):
     SUBJECT: ClassVar[str] = "validation.planned"
 
     tasks: tuple[Task, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     model: ModelUse | None = None
 
 

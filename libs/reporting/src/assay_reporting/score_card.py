@@ -25,14 +25,17 @@ from assay_reporting.view import (
     finding_title,
     grade_cell,
     grade_of,
+    is_over_broad,
     is_scored,
     is_watched,
+    lift_text,
     made_by,
     model_seconds,
     only_rehearsed,
     outcome_of,
     overall_row,
     part_text,
+    precision_text,
     run_title,
     score_rows,
     seconds_taken,
@@ -125,6 +128,11 @@ def _facts(report: Report) -> Table:
     table = _grid()
     for run in report.runs:
         table.add_row(f"network calls, {run_title(run)}", Text(_network(run)))
+    if report.trigger is not None and report.trigger.near_misses:
+        broad = ": over-broad" if is_over_broad(report.trigger) else ""
+        table.add_row("precision", Text(f"{precision_text(report.trigger)}{broad}"))
+    if report.control is not None:
+        table.add_row("lift", Text(f"the skill {lift_text(report.control)}"))
     for finding in report.findings:
         table.add_row(finding_title(finding), Text(one_line(finding.message, 200)))
     table.add_row("model", Text(_models(report.models)))

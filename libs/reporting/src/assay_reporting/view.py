@@ -9,7 +9,14 @@ from typing import Final
 
 from assay_contracts.attribution import AttributionKind, counted_grade
 from assay_contracts.grades import BEST_GRADE, Grade
-from assay_contracts.reports import RegressionReport, RegressionTask, Report, RunReport
+from assay_contracts.reports import (
+    ControlReport,
+    RegressionReport,
+    RegressionTask,
+    Report,
+    RunReport,
+    TriggerReport,
+)
 from assay_contracts.runs import (
     ModelUse,
     NetworkCall,
@@ -146,6 +153,33 @@ def version_text(version: str | None) -> str:
 
 def finding_title(finding: Finding) -> str:
     return f"format {finding.severity}"
+
+
+# -- trigger and lift ---------------------------------------------------------------------------
+
+
+def precision_text(found: TriggerReport) -> str:
+    """`1 of 2`: near misses for which the skill stayed silent."""
+    return f"{found.silent} of {len(found.near_misses)}"
+
+
+def is_over_broad(found: TriggerReport) -> bool:
+    """Whether the skill was chosen for something that it is not for."""
+    return found.silent < len(found.near_misses)
+
+
+def lift_text(control: ControlReport) -> str:
+    """What the skill does for the grades of its tasks, as the end of a sentence about it."""
+    if control.lift is None or control.effect is None:
+        return "was not compared with working without it"
+    difference = f"{control.lift:+g} of a grade on average"
+    match control.effect:
+        case "adds":
+            return f"adds {control.lift:g} to the grade on average"
+        case "worse":
+            return f"makes it worse ({difference})"
+        case "nothing_measurable":
+            return f"adds nothing measurable ({difference})"
 
 
 # -- network calls ------------------------------------------------------------------------------

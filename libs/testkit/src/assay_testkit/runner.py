@@ -30,6 +30,7 @@ from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
+from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.ports import StoreFailed
@@ -38,6 +39,7 @@ from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.read_results import ReadResults
+from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
@@ -166,6 +168,7 @@ class Runner:
         return CarryOutRun(
             provider=self.provider,
             bundles=bundles,
+            neighbours=builtin_neighbours(),
             traces=self.store,
             progress=self.store.say,
             agents_for_run=DeepAgentsForRun(
@@ -178,6 +181,7 @@ class Runner:
                 ),
                 bundles=bundles,
             ),
+            try_near_misses=TryNearMisses(),
             install_packages=InstallPackages(managers=managers),
             find_other_versions=FindOtherVersions(managers=managers),
             limits=Limits(output_bytes=OUTPUT_BYTES),

@@ -174,6 +174,14 @@ def well_done(work: Work, *, grade: int = 5, used: bool = True, calls: int = 0) 
             return work.RESULT.model_validate(about)
 
 
+def planned_by_llm(plan: ValidationPlanned) -> ValidationPlanned:
+    """The same plan, by a model of a provider."""
+    assert plan.model is not None
+    return plan.model_copy(
+        update={"model": plan.model.model_copy(update={"model": "openai:test-model"})}
+    )
+
+
 def gone_wrong(work: Work, category: str = "sandbox") -> Result:
     """The result of work that the platform could not carry out."""
     return work.failed(Failure.model_validate({"category": category, "reason": "it broke"}))

@@ -8,6 +8,7 @@ from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
+from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
 from assay_sandbox_runner.adapters.traces import StoredTraces
@@ -21,6 +22,7 @@ from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
 from assay_sandbox_runner.use_cases.read_results import ReadResults
+from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
@@ -64,6 +66,7 @@ def carry_out_run(
     return CarryOutRun(
         provider=provider,
         bundles=bundles,
+        neighbours=builtin_neighbours(),
         traces=StoredTraces(bus.objects),
         progress=LiveProgress(bus),
         agents_for_run=DeepAgentsForRun(
@@ -76,6 +79,7 @@ def carry_out_run(
             read_results=ReadResults(read_documents=read_documents, find_passages=find_passages),
             bundles=bundles,
         ),
+        try_near_misses=TryNearMisses(),
         install_packages=InstallPackages(managers=managers),
         find_other_versions=FindOtherVersions(managers=managers),
         limits=Limits(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from assay_contracts.runs import ModelUse, MountedSkill, Trace
+from assay_contracts.runs import ModelUse, MountedSkill, Trace, TraceStep
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.domain.documents import DocumentText
@@ -30,11 +30,18 @@ class MountedSkills:
     folder: Path
     files: Mapping[str, frozenset[str]]
     """For each skill's folder name, its files relative to that folder."""
+    neighbours: tuple[str, ...] = ()
+    """Those of them that are built in."""
 
 
 class Bundles(Protocol):
-    def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
-        """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
+    def mounted(
+        self, skills: Sequence[MountedSkill], *, neighbours: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[MountedSkills]:
+        """The skills laid out in a folder that goes away afterwards. Raises StoreFailed.
+
+        `neighbours` are laid out beside them: for each name, a SKILL.md.
+        """
 
     async def manual(self, skills: MountedSkills, name: str) -> str:
         """The SKILL.md of one of them; empty where that skill is not among them."""
@@ -94,6 +101,22 @@ class ExecutingAgents(Protocol):
         Raises:
             AgentFailed: the model failed.
             SandboxUnavailable: the sandbox was lost.
+        """
+
+    async def choose_for(
+        self,
+        prompt: str,
+        *,
+        sandbox: Sandbox,
+        folder: str,
+        skills: Collection[str],
+        seconds: float,
+        tokens: int | None,
+    ) -> tuple[TraceStep, ...]:
+        """What an agent does about the prompt until it has chosen a skill, or none.
+
+        It may look around; everything else is written down and not carried out. Arguments and
+        exceptions are those of `work_on`.
         """
 
     def model_use(self) -> ModelUse:

@@ -24,6 +24,10 @@ class Settings(ServiceSettings):
         default="lenient", validation_alias="ASSAY_DEPENDENCY_MODE"
     )
     """Whether packages that nothing declared needs are warned of, or fail the validation."""
+    control: bool = Field(default=True, validation_alias="ASSAY_CONTROL")
+    """Whether the tasks are tried without the skill too, where an LLM takes part."""
+    min_lift: float | None = Field(default=None, validation_alias="ASSAY_MIN_LIFT")
+    """What a skill has to add to pass, in grades of 1 to 5; none means that nothing is demanded."""
     keep_days: int = Field(default=90, ge=1, validation_alias="ASSAY_KEEP_DAYS")
     """How long traces and reports of validations that newer ones replaced are kept."""
 
@@ -38,4 +42,6 @@ class Settings(ServiceSettings):
             max_full_test_skills=self.max_full_test_skills,
             token_budget=self.validation_tokens,
             dependency_mode=self.dependency_mode,
+            control=self.control,
+            min_lift=self.min_lift,
         )

@@ -12,8 +12,10 @@ from assay_reporting.markdown.costs import costs
 from assay_reporting.markdown.defects import defects
 from assay_reporting.markdown.dependencies import dependencies
 from assay_reporting.markdown.format_findings import format_findings
+from assay_reporting.markdown.lift import lift
 from assay_reporting.markdown.offline import offline_findings
 from assay_reporting.markdown.runs import runs
+from assay_reporting.markdown.trigger import trigger
 from assay_reporting.markdown.verdict import prose, score, verdict
 
 SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
@@ -21,6 +23,8 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     score,
     prose,
     defects,
+    trigger,
+    lift,
     runs,
     approved_skills,
     offline_findings,

@@ -26,7 +26,7 @@ from assay_judge.domain.material import (
     pictures,
     readable_files,
 )
-from assay_judge.domain.plan import PlanRules, TaskPlan
+from assay_judge.domain.plan import NEAR_MISSES, PlanRules, TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 
 PLANNER_PROMPT: Final = "planner-3"
@@ -94,7 +94,7 @@ class DeepAgents:
             request=(
                 f"Write exactly {task_count} tasks for the skill whose files are under "
                 f"{SKILL_ROOT}/, unlike the known ones in what is asked or in the data. "
-                f"{rules.about_the_name()}\n"
+                f"{rules.about_the_name()} Beside them, write {NEAR_MISSES} near misses.\n"
                 f"<brief>{json.dumps(brief, ensure_ascii=False)}</brief>"
             ),
             answers_with=TaskPlan,

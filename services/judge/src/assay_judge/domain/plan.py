@@ -4,12 +4,20 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task, TaskFile
+from assay_contracts.tasks import (
+    Check,
+    CommandCheck,
+    FileCheck,
+    NearMiss,
+    PatternCheck,
+    Task,
+    TaskFile,
+)
 from assay_judge.domain.blindness import HiddenSkill, leaks, name_rule
 from assay_skillkit.words import Overlap, content_words, overlap
 
@@ -22,6 +30,9 @@ MOST_COPIED: Final = 0.5
 """Share of a prompt's word triples that may stand in the description."""
 MOST_ALIKE: Final = 0.8
 """Share of content words that two tasks of one plan may have in common when files are equal too."""
+
+NEAR_MISSES: Final = 2
+"""Wanted beside the tasks; a plan with fewer will do."""
 
 _NOT_PLAIN: Final = "is not a plain relative path inside the task's folder"
 
@@ -59,6 +70,10 @@ class TaskPlan(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     tasks: tuple[PlannedTask, ...]
+    near_misses: tuple[Annotated[str, Field(min_length=10, max_length=2000)], ...] = Field(
+        default=(), max_length=NEAR_MISSES
+    )
+    """Prompts close to the skill's subject for which it should not be used."""
 
 
 AnyTask = PlannedTask | Task
@@ -99,14 +114,25 @@ class PlanRules:
             *_repetitions(tasks, known),
         )
 
-    def _task_problems(self, task: AnyTask) -> Iterator[str]:
-        yield from (f"the prompt gives the skill away: {leak}" for leak in self.leaks(task.prompt))
-        copied = overlap(task.prompt, self.skill.description)
+    def near_miss_problems(self, prompts: Sequence[str]) -> tuple[str, ...]:
+        """What is wrong with near misses: they are as blind as tasks."""
+        return tuple(
+            f"Near miss {number}: {problem}."
+            for number, prompt in enumerate(prompts, start=1)
+            for problem in self._prompt_problems(prompt)
+        )
+
+    def _prompt_problems(self, prompt: str) -> Iterator[str]:
+        yield from (f"the prompt gives the skill away: {leak}" for leak in self.leaks(prompt))
+        copied = overlap(prompt, self.skill.description)
         if _parrots(copied):
             yield (
                 "the prompt repeats the skill's description almost word for word "
                 f"({copied.longest_run:g} words in a row); say it in other words"
             )
+
+    def _task_problems(self, task: AnyTask) -> Iterator[str]:
+        yield from self._prompt_problems(task.prompt)
         for number, file in enumerate(task.files):
             if not _is_plain_relative(file.path):
                 yield f"the path {file.path!r} {_NOT_PLAIN}"
@@ -135,6 +161,14 @@ def as_tasks(plan: TaskPlan, known: Sequence[Task] = ()) -> tuple[Task, ...]:
             checks=planned.checks,
         )
         for number, planned in enumerate(plan.tasks, start=first)
+    )
+
+
+def as_near_misses(plan: TaskPlan) -> tuple[NearMiss, ...]:
+    """The near misses as they go on the bus."""
+    return tuple(
+        NearMiss(near_miss_id=f"n{number}", prompt=prompt)
+        for number, prompt in enumerate(plan.near_misses, start=1)
     )
 
 

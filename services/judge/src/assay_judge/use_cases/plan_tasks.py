@@ -5,7 +5,7 @@ from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, Result
 from assay_contracts.validations import ValidationPlanned, ValidationRequested
 from assay_judge.domain.bundle import read_skill_files
-from assay_judge.domain.plan import as_tasks, rules_for
+from assay_judge.domain.plan import as_near_misses, as_tasks, rules_for
 from assay_judge.ports import Agents, Bundles, StoreFailed
 from assay_judge.use_cases.drafts import ask_until_accepted, failure_of
 from assay_skillkit.bundle import BundleUnreadable
@@ -37,7 +37,10 @@ class PlanTasks:
         try:
             plan = await ask_until_accepted(
                 session,
-                lambda draft: rules.problems(draft.tasks, task_count=count, known=known),
+                lambda draft: (
+                    *rules.problems(draft.tasks, task_count=count, known=known),
+                    *rules.near_miss_problems(draft.near_misses),
+                ),
                 tries=_TRIES,
             )
         except AgentFailed as failed:
@@ -47,5 +50,6 @@ class PlanTasks:
             step_id=request.step_id,
             attempt=request.attempt,
             tasks=as_tasks(plan, known),
+            near_misses=as_near_misses(plan),
             model=session.use(),
         )

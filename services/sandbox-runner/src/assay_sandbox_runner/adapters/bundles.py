@@ -6,9 +6,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from assay_contracts.runs import MountedSkill
@@ -26,6 +27,7 @@ _FRESH_S: Final = 60.0
 """A folder this young may belong to a process that has not locked it yet."""
 _HEAD_BYTES: Final = 256 * 1024
 """Read of a skill's text file."""
+_NO_NEIGHBOURS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Objects(Protocol):
@@ -44,8 +46,12 @@ class BundlesOnDisk:
         self._mounts = root / "mounts"
 
     @asynccontextmanager
-    async def mounted(self, skills: Sequence[MountedSkill]) -> AsyncIterator[MountedSkills]:
+    async def mounted(
+        self, skills: Sequence[MountedSkill], *, neighbours: Mapping[str, str] = _NO_NEIGHBOURS
+    ) -> AsyncIterator[MountedSkills]:
         """A folder with one folder for each skill, named as asked for; gone afterwards.
+
+        `neighbours` are laid out beside them: for each name, a SKILL.md.
 
         Raises:
             StoreFailed: a bundle is missing, could not be read, or is not what it should be.
@@ -58,7 +64,8 @@ class BundlesOnDisk:
         ]
         with self._locked_folder() as folder:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
-            yield MountedSkills(folder=folder, files=files)
+            files |= await asyncio.to_thread(_lay_out_neighbours, neighbours, folder)
+            yield MountedSkills(folder=folder, files=files, neighbours=tuple(neighbours))
 
     async def manual(self, skills: MountedSkills, name: str) -> str:
         """The SKILL.md of one of them, a long one cut off; empty where it is not among them."""
@@ -188,3 +195,10 @@ def _lay_out(unpacked: Sequence[tuple[str, Path]], folder: Path) -> dict[str, fr
             path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()
         )
     return files
+
+
+def _lay_out_neighbours(neighbours: Mapping[str, str], folder: Path) -> dict[str, frozenset[str]]:
+    for name, manual in neighbours.items():
+        (folder / name).mkdir()
+        (folder / name / "SKILL.md").write_text(manual, "utf-8")
+    return dict.fromkeys(neighbours, frozenset({"SKILL.md"}))

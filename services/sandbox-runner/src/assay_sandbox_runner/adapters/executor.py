@@ -1,6 +1,6 @@
 """The executing deep agents: one for each task, in the sandbox, within bounds."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Final
@@ -12,7 +12,8 @@ from assay_agentkit.agents import AgentRun, build_agent, run_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
 from assay_contracts.runs import Bound, ModelUse, TraceStep
-from assay_contracts.tasks import Task
+from assay_contracts.tasks import Task, TaskFile
+from assay_sandbox_runner.adapters.choice import StopAtChoice
 from assay_sandbox_runner.adapters.deepagents_backend import SandboxBackend
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.adapters.step_recorder import StepRecorder
@@ -27,6 +28,9 @@ from assay_sandboxes.port import SKILLS, Sandbox
 
 PROMPT_VERSION: Final = "executor-3"
 """Changes with every change of `prompts/executor.md`."""
+
+CHOICE_MODEL_CALLS: Final = 3
+"""Most that the choice of a skill may take."""
 
 _PROMPT: Final = (files("assay_sandbox_runner") / "prompts" / "executor.md").read_text("utf-8")
 
@@ -83,7 +87,7 @@ class ExecutingDeepAgents:
         agent = build_agent(
             self.model,
             name="executor",
-            system_prompt=_system_prompt(task, folder),
+            system_prompt=_system_prompt(task.files, folder),
             bounds=bounds,
             backend=backend,
             skills=[SKILLS],
@@ -102,6 +106,43 @@ class ExecutingDeepAgents:
             bounds_hit=_bounds_hit(run.stopped_by, recorder.steps),
         )
 
+    async def choose_for(
+        self,
+        prompt: str,
+        *,
+        sandbox: Sandbox,
+        folder: str,
+        skills: Collection[str],
+        seconds: float,
+        tokens: int | None,
+    ) -> tuple[TraceStep, ...]:
+        """What an agent does about the prompt until it has chosen a skill, or none.
+
+        Raises:
+            AgentFailed: the model failed.
+            SandboxUnavailable: the sandbox was lost.
+            SkillNotDisclosed: the agent was not told of every one of `skills`.
+        """
+        backend = SandboxBackend(
+            sandbox, folder=folder, stopwatch=self.stopwatch, installations=self.installations
+        )
+        bounds = Bounds(model_calls=CHOICE_MODEL_CALLS, seconds=seconds, tokens=tokens)
+        recorder, own_meter = StepRecorder(skills), ModelMeter()
+        agent = build_agent(
+            self.model,
+            name="executor",
+            system_prompt=_system_prompt((), folder),
+            bounds=bounds,
+            backend=backend,
+            skills=[SKILLS],
+            meter=own_meter,
+            middleware=[recorder, StopAtChoice()],
+        )
+        await run_agent(agent, prompt, bounds=bounds, callbacks=[self.meter, own_meter])
+        if backend.lost:
+            raise backend.lost
+        return recorder.steps
+
     def model_use(self) -> ModelUse:
         return self.meter.use(role="executor", model=self.label, prompt_version=PROMPT_VERSION)
 
@@ -109,8 +150,8 @@ class ExecutingDeepAgents:
         return self.installations.interrupted
 
 
-def _system_prompt(task: Task, folder: str) -> str:
-    given = "\n".join(f"- `{file.path}`" for file in task.files) or "- none"
+def _system_prompt(given_files: Sequence[TaskFile], folder: str) -> str:
+    given = "\n".join(f"- `{file.path}`" for file in given_files) or "- none"
     return _PROMPT.replace("{folder}", folder).replace("{files}", given)
 
 

@@ -6,6 +6,8 @@ _RESERVE: Final = 0.1
 _LEAST_RESERVE_S: Final = 2.0
 """Share of a run's time, and seconds, for opening the sandbox, checks and the snapshot."""
 
+_NEAR_MISS_PART: Final = 20
+
 
 def seconds_for_task(*, run_limit_s: float, turns: int, ceiling_s: float) -> float:
     """How long one task may take, so that tasks that all hang still leave a run that ended.
@@ -21,6 +23,13 @@ def seconds_for_task(*, run_limit_s: float, turns: int, ceiling_s: float) -> flo
     return min(ceiling_s, (run_limit_s - reserve) / max(1, turns))
 
 
-def tokens_for_task(budget: int | None, tasks: int) -> int | None:
+def tokens_for_task(budget: int | None, tasks: int, *, near_misses: int = 0) -> int | None:
     """An equal share for each, so that no task is cut short by another's appetite."""
-    return None if budget is None else budget // max(1, tasks)
+    if budget is None:
+        return None
+    return (budget - near_misses * (budget // _NEAR_MISS_PART)) // max(1, tasks)
+
+
+def tokens_for_near_miss(budget: int | None) -> int | None:
+    """A small part: it is tried only as far as the choice."""
+    return None if budget is None else budget // _NEAR_MISS_PART

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
-from assay_agentkit.concurrency import run_all
+from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.runs import (
@@ -21,7 +21,11 @@ from assay_contracts.runs import (
     RunTimings,
 )
 from assay_contracts.tasks import Task
-from assay_sandbox_runner.domain.network_calls import attribute_calls, listed
+from assay_sandbox_runner.domain.crowd import neighbours_shown
+from assay_sandbox_runner.domain.network_calls import (
+    attribute_calls,
+    listed,
+)
 from assay_sandbox_runner.domain.network_causes import skill_under_test
 from assay_sandbox_runner.domain.packages import keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
@@ -39,11 +43,12 @@ from assay_sandbox_runner.ports import (
 )
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
 from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
 from assay_skillkit.names import ascii_label
 
-_WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "mending")
+_WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "control", "mending")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +67,13 @@ class CarryOutRun:
 
     provider: SandboxProvider
     bundles: Bundles
+    neighbours: Mapping[str, str]
+    """The built-in skills that can fill up a crowd: for each name, its SKILL.md."""
     traces: Traces
     progress: Progress
     agents_for_run: AgentsForRun
     work_on_task: WorkOnTask
+    try_near_misses: TryNearMisses
     install_packages: InstallPackages
     find_other_versions: FindOtherVersions
     limits: Limits
@@ -100,7 +108,7 @@ class CarryOutRun:
         async with self._opened(request, agents, stopwatch) as run:
             packages_before = await run.sandbox.packages()
             install_failure = await self.install_packages(run.sandbox, request.install)
-            tasks = await self._work_on_tasks(run)
+            tasks, near_misses = await run_both(self._work_on_tasks(run), self.try_near_misses(run))
             calls = await self._network_calls(run, tasks)
             packages = await self._compare_packages(run, packages_before)
             candidate = None if install_failure else request.capture
@@ -116,6 +124,8 @@ class CarryOutRun:
             outcomes=tuple(task.outcome for task in tasks),
             network_calls=(shown := listed(calls)),
             network_calls_omitted=len(calls) - len(shown),
+            near_misses=near_misses,
+            neighbours=run.skills.neighbours,
             sandbox=proof,
             candidate=candidate,
             candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
@@ -135,7 +145,7 @@ class CarryOutRun:
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
         async with (
-            self.bundles.mounted(request.skills) as skills,
+            self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
             self.provider.open(
                 name=ascii_label(f"{request.step_id}.{request.attempt}"),
                 skills=skills.folder,
@@ -153,6 +163,13 @@ class CarryOutRun:
                 stopwatch=stopwatch,
             )
 
+    def _crowd(self, request: RunRequested) -> Mapping[str, str]:
+        if not request.tasks:
+            return {}
+        mounted = [skill.name for skill in request.skills]
+        shown = neighbours_shown(self.neighbours, mounted=mounted, under_test=request.skill_name)
+        return {name: self.neighbours[name] for name in shown}
+
     async def _work_on_tasks(self, run: OpenRun) -> Sequence[TaskRecord]:
         """Side by side, unless the tasks could meet in a place outside their folders."""
         tasks = run.request.tasks
@@ -163,7 +180,9 @@ class CarryOutRun:
             turns=len(tasks) if take_turns else 1,
             ceiling_s=self.task_seconds,
         )
-        tokens = tokens_for_task(run.request.token_budget, len(tasks))
+        tokens = tokens_for_task(
+            run.request.token_budget, len(tasks), near_misses=len(run.request.near_misses)
+        )
         numbers = count(1)
 
         async def work_on(task: Task) -> TaskRecord:
@@ -209,7 +228,7 @@ def _skills_followed(request: RunRequested, skills: MountedSkills) -> Sequence[s
     """The skills whose instructions the tasks are about."""
     if request.kind != "regression" and request.skill_name in skills.files:
         return (request.skill_name,)
-    return tuple(skills.files)
+    return tuple(name for name in skills.files if name not in skills.neighbours)
 
 
 def _failed(

@@ -142,7 +142,7 @@ class WorkOnTask:
     async def _check_before_work(self, task: Task, run: OpenRun) -> tuple[CheckResult, ...]:
         """What the checks say of the input files alone, tried in a folder that goes away again."""
         # On a snapshot, what an earlier run installed may satisfy checks on its own.
-        if run.request.kind != "online" or not task.checks:
+        if run.request.kind not in ("online", "control") or not task.checks:
             return ()
         folder = posixpath.join(WORKSPACE, "before", task.task_id)
         await _make_folder(run.sandbox, folder, task)

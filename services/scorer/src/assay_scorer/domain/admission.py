@@ -22,6 +22,10 @@ class AdmissionRules:
     token_budget: int | None = None
     """What models may use for one validation; none means no bound."""
     dependency_mode: DependencyMode = "lenient"
+    control: bool = True
+    """Whether the tasks are tried without the skill too, where an LLM takes part."""
+    min_lift: float | None = None
+    """What a skill has to add to pass, in grades; none means that nothing is demanded."""
 
     def room(self, under_way: UnderWay) -> int:
         """How many more validations may start."""

@@ -13,6 +13,9 @@ and leaves no candidate. `mending` follows where a skill broke and other version
 help: one run installs them, and all are tested again on what it leaves. A failure of ours there
 ends the attempt, and the verdict is what it would have been without it.
 
+With an LLM, the tasks of the online run are done and graded once more without the skill under test:
+the control, `beside` the steps. None waits for it, except a verdict for which a lift is demanded.
+
 A result for work that is not open is late or a duplicate and changes nothing.
 A failure of ours is asked for again until its budget is spent, and then ends the validation as
 `inconclusive`; only the report is optional, so its failure never does.
@@ -30,6 +33,7 @@ from assay_contracts.runs import RunFinished
 from assay_contracts.scores import ONLINE_PASS_MARK, OVERALL_PASS_MARK
 from assay_contracts.validations import ValidationPlanned
 from assay_scorer.domain import failures, layer2, reasons
+from assay_scorer.domain.beside import begin_control, control_answered
 from assay_scorer.domain.conflicts import conflicts
 from assay_scorer.domain.decisions import Decision, conclude, enter, finish
 from assay_scorer.domain.inputs import (
@@ -96,6 +100,8 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "token_budget": admitted.token_budget,
             "environment": environment,
             "dependency_mode": admitted.dependency_mode,
+            "wants_control": admitted.control,
+            "min_lift": admitted.min_lift,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -106,11 +112,19 @@ def _answered(
     validation: Validation, item: WorkItem, result: WorkerResult, now: datetime
 ) -> Decision:
     """Work has ended well."""
+    if item.is_control:
+        return control_answered(validation, item, result, now)
     match item.what, result:
         case "planning", ValidationPlanned():
             tasks = (*validation.stored_tasks, *result.tasks)
-            planned = validation.model_copy(update={"tasks": tasks, "planner": result.model})
-            return enter(planned, "online_run", now)
+            planned = validation.model_copy(
+                update={
+                    "tasks": tasks,
+                    "near_misses": result.near_misses,
+                    "planner": result.model,
+                }
+            )
+            return begin_control(enter(planned, "online_run", now))
         case "online_run", RunFinished():
             return enter(validation.model_copy(update={"online": result}), "online_grading", now)
         case "online_grading", RunGraded():

@@ -36,10 +36,11 @@ class Decision:
 def enter(validation: Validation, step: ProgressStep, now: datetime) -> Decision:
     """Go on to this step, and ask for its work."""
     item = WorkItem(what=step, lane=validation.lane)
-    changes: dict[str, object] = {"step": step, "pieces": (item,)}
+    changes: dict[str, object] = {"step": step, "pieces": (item, *validation.control_items)}
     if step == "reporting":
         # The verdict stands: prose gets a little time of its own, whatever is left of the rest.
         changes["deadline"] = now + REPORT_LIMIT
+        changes["pieces"] = (item,)
     if step == "mending":
         # As long again: every approved skill is tested again, and the one under test with them.
         changes["deadline"] = now + validation.limit
@@ -63,9 +64,45 @@ def with_items(
 
 
 def conclude(validation: Validation, verdict: Verdict, reason: str, now: datetime) -> Decision:
-    """The verdict stands; what is left is the report."""
+    """The verdict stands; what is left is the report.
+
+    Where a lift is demanded, a skill that would pass waits for its control first.
+    """
+    if verdict == "passed" and validation.min_lift is not None and not validation.is_full_test:
+        if validation.control_items:
+            waiting = {"passes_because": reason, "pieces": validation.control_items}
+            return Decision(validation.model_copy(update=waiting))
+        verdict, reason = lift_verdict(validation, reason, validation.min_lift)
+    return _settle(validation, verdict, reason, now)
+
+
+def lift_verdict(validation: Validation, reason: str, least: float) -> tuple[Verdict, str]:
+    """What the demanded lift makes of a skill that would pass for that reason."""
+    if validation.control is None:
+        return "inconclusive", f"A lift of {least:g} is demanded, and there was no control."
+    found = validation.control.compared_with(validation.online_graded)
+    if found.lift is None:
+        return (
+            "inconclusive",
+            f"A lift of {least:g} is demanded, and there was no control: {found.missing}",
+        )
+    if found.lift < least:
+        below = (
+            f"But it lifts grades by {found.lift:g} over the same tasks without it, below the "
+            f"{least:g} that is demanded."
+        )
+        return "failed", f"{reason} {below}"
+    return "passed", f"{reason} It lifts grades by {found.lift:g}."
+
+
+def _settle(validation: Validation, verdict: Verdict, reason: str, now: datetime) -> Decision:
     concluded = validation.model_copy(
-        update={"verdict": verdict, "reason": reason, "completed_at": now}
+        update={
+            "verdict": verdict,
+            "reason": reason,
+            "completed_at": now,
+            "passes_because": None,
+        }
     )
     return enter(concluded, "reporting", now)
 

@@ -64,13 +64,14 @@ class Environment(Model):
         """The approved skill of that name, which is one of them."""
         return next(skill for skill in self.approved if skill.name == name)
 
+    def mounted_without(self, name: str) -> tuple[MountedSkill, ...]:
+        """Every approved skill but the one of that name."""
+        others = (skill for skill in self.approved if skill.name != name)
+        return tuple(MountedSkill(name=skill.name, bundle=skill.bundle) for skill in others)
+
     def mounted(self, name: str, bundle: BundleRef) -> tuple[MountedSkill, ...]:
         """Every approved skill, and the one under test under its name."""
-        others = (skill for skill in self.approved if skill.name != name)
-        return (
-            *(MountedSkill(name=skill.name, bundle=skill.bundle) for skill in others),
-            MountedSkill(name=name, bundle=bundle),
-        )
+        return (*self.mounted_without(name), MountedSkill(name=name, bundle=bundle))
 
 
 class Regression(Model):

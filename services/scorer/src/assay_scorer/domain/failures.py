@@ -6,6 +6,7 @@ from typing import Final
 from assay_contracts.base import Failure
 from assay_contracts.validations import CleanupRequested
 from assay_scorer.domain import mending
+from assay_scorer.domain.beside import control_failed, without_control
 from assay_scorer.domain.decisions import Decision, ask_again, end_inconclusive, finish
 from assay_scorer.domain.inputs import Cancelled, DeadlinePassed, GivenUp
 from assay_scorer.domain.layer2 import failure_stands, with_regression
@@ -31,6 +32,8 @@ def work_failed(
         charged = _charged(validation, item, failure.tokens)
         failed_again = item.model_copy(update={"failures": failures})
         return ask_again(charged, failed_again, FIRST_DELAY * 2 ** (failures - 1))
+    if item.is_control:
+        return control_failed(validation, item, failure, now)
     if validation.step == "reporting":
         return finish(validation, now)
     if validation.step == "mending":
@@ -46,6 +49,8 @@ def work_failed(
 
 
 def _charged(validation: Validation, item: WorkItem, tokens: int) -> Validation:
+    if item.is_control and validation.control is not None:
+        return validation.model_copy(update={"control": validation.control.charged(tokens)})
     if item.skill is None:
         return validation.model_copy(update={"wasted_tokens": validation.wasted_tokens + tokens})
     if validation.step == "mending":
@@ -60,6 +65,9 @@ def out_of_time(validation: Validation, given: DeadlinePassed | GivenUp, now: da
         return Decision(validation)
     if isinstance(given, GivenUp):
         return _give_up(validation, now)
+    if validation.passes_because is not None:
+        late = Failure.of("timeout", "it was not done in time")
+        return without_control(validation, late, now)
     if validation.step == "reporting":
         return finish(validation, now)
     if validation.step == "mending":
@@ -87,6 +95,8 @@ def _give_up(validation: Validation, now: datetime) -> Decision:
             "regressions": (),
             "conflicts": (),
             "mending": None,
+            "control": None,
+            "passes_because": None,
             "cause": "deadline",
         }
     )
@@ -96,6 +106,9 @@ def _give_up(validation: Validation, now: datetime) -> Decision:
 
 def cancel(validation: Validation, cancelled: Cancelled, now: datetime) -> Decision:
     """End it at once; a verdict that stands stays."""
+    if validation.passes_because is not None:
+        settled = without_control(validation, Failure.of("internal", cancelled.why), now)
+        return finish(settled.validation, now)
     if validation.step == "reporting":
         return finish(validation, now)
     if validation.step == "mending":

@@ -15,6 +15,10 @@ class Admitted(Model):
     """What models may use for it; none means no bound."""
     environment: Environment = Environment()
     dependency_mode: DependencyMode = "lenient"
+    control: bool = False
+    """Whether the tasks are tried without the skill too, where an LLM takes part."""
+    min_lift: float | None = None
+    """What a skill has to add to pass, in grades; none means that nothing is demanded."""
 
 
 class Cancelled(Model):

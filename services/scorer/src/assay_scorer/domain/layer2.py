@@ -12,20 +12,21 @@ from assay_scorer.domain import mending, reasons
 from assay_scorer.domain.decisions import Decision, conclude, enter, with_items
 from assay_scorer.domain.environment import ApprovedSkill, Regression
 from assay_scorer.domain.validation import Validation
-from assay_scorer.domain.work import clean_up, open_work, work_for
+from assay_scorer.domain.work import clean_up, work_for
 from assay_scorer.domain.work_items import WorkItem
 
 
 def ask_for_regressions(validation: Validation, approved: list[ApprovedSkill]) -> Decision:
     """Test these skills again, all side by side."""
+    items = tuple(WorkItem(what="regression", skill=each.name) for each in approved)
     asked = validation.model_copy(
         update={
             "step": "regression",
             "regressions": tuple(Regression(skill=each) for each in approved),
-            "pieces": tuple(WorkItem(what="regression", skill=each.name) for each in approved),
+            "pieces": (*items, *validation.control_items),
         }
     )
-    return Decision(asked).and_say(*open_work(asked))
+    return Decision(asked).and_say(*(work_for(asked, item) for item in items))
 
 
 def regression_ran(validation: Validation, item: WorkItem, run: RunFinished) -> Decision:
@@ -42,7 +43,7 @@ def regression_graded(
 ) -> Decision:
     """A skill was graded again; the last one leads to the verdict, or to mending."""
     after = with_items(with_regression(validation, item, {"graded": graded}), item)
-    if after.pieces:
+    if after.awaited:
         return Decision(after)
     assert after.scores is not None
     if not after.broken:

@@ -67,7 +67,7 @@ def installed(validation: Validation, run: RunFinished) -> Validation:
         retests=tuple(Retest(skill=name) for name in names),
     )
     items = tuple(WorkItem(what="mending_run", skill=name) for name in names)
-    return tried.model_copy(update={"pieces": items})
+    return tried.model_copy(update={"pieces": (*items, *validation.control_items)})
 
 
 def ran(validation: Validation, item: WorkItem, run: RunFinished) -> Validation:

@@ -14,7 +14,9 @@ class Difference(Model):
 
 def recomputed(validation: Validation) -> Scores | None:
     """What the stored grades and traces give; None where no verdict rests on them."""
-    if validation.verdict in (None, "inconclusive"):
+    if validation.verdict is None:
+        return None
+    if validation.verdict == "inconclusive" and validation.scores is None:
         return None
     return validation.measured
 

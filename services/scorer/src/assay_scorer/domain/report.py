@@ -5,6 +5,7 @@ from uuid import UUID
 
 from assay_contracts.grades import RUBRIC_VERSION, RunGraded
 from assay_contracts.reports import (
+    ControlReport,
     DependencyReport,
     MendingReport,
     RegressionReport,
@@ -17,6 +18,7 @@ from assay_contracts.validations import ReportRef, ValidationCompleted, Validati
 from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
+from assay_scorer.domain.triggering import trigger_report
 from assay_scorer.domain.validation import STAGES, Validation
 
 REASONS_SHOWN = 500
@@ -48,6 +50,8 @@ def build_report(validation: Validation) -> Report:
         dependency_report=_dependencies(validation),
         tasks=validation.tasks,
         runs=tuple(_runs(validation)),
+        trigger=trigger_report(validation),
+        control=_control(validation),
         runtime_version=version_label(validation.environment.runtime_version),
         regressions=tuple(_regressions(validation)),
         prose=validation.prose,
@@ -122,6 +126,11 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_added=_added(run.packages_before, run.packages_after),
                 timings=run.timings,
             )
+
+
+def _control(validation: Validation) -> ControlReport | None:
+    control = validation.control
+    return control.compared_with(validation.online_graded) if control else None
 
 
 def _dependencies(validation: Validation) -> DependencyReport | None:

@@ -19,10 +19,12 @@ from assay_contracts.skills import (
     SkillStatus,
     ValidationStage,
 )
-from assay_contracts.tasks import Task
+from assay_contracts.tasks import NearMiss, Task
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
+from assay_scorer.domain.control import TOKEN_SHARES as CONTROL_SHARES
+from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression, summed
@@ -84,11 +86,15 @@ class Validation(Model):
     environment: Environment = Environment()
     """What it started from."""
     dependency_mode: DependencyMode = "lenient"
+    wants_control: bool = False
+    """Whether a control is asked for where an LLM takes part."""
+    min_lift: float | None = None
+    """What a skill has to add to pass, in grades; none means that nothing is demanded."""
 
     step: ProgressStep = "queued"
     pieces: tuple[WorkItem, ...] = ()
     """Everything asked for and not answered, under the name it is stored by; several at once only
-    in layer 2."""
+    in layer 2, the control apart."""
     token_budget: int | None = None
     """What models may use for the whole of it; none means no bound."""
     wasted_tokens: int = 0
@@ -99,6 +105,7 @@ class Validation(Model):
     completed_at: datetime | None = None
 
     tasks: tuple[Task, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     planner: ModelUse | None = None
     online: RunFinished | None = None
     online_graded: RunGraded | None = None
@@ -108,12 +115,16 @@ class Validation(Model):
     conflicts: tuple[DependencyConflict, ...] = ()
     mending: Mending | None = None
     """None when there was no cause for it, or nothing to try."""
+    control: Control | None = None
+    """None when none was asked for."""
     prose: Prose | None = None
     reporter: ModelUse | None = None
 
     scores: Scores | None = None
     verdict: Verdict | None = None
     reason: str | None = None
+    passes_because: str | None = None
+    """While it waits for its control alone: the reason why it passes, if it adds enough."""
     cause: Cause | None = None
     """Why it is inconclusive, where somebody may ask."""
 
@@ -140,6 +151,16 @@ class Validation(Model):
     def open_item(self, step_id: str) -> WorkItem | None:
         """The work item of that key, if it is not answered yet."""
         return next((item for item in self.pieces if self.step_id(item) == step_id), None)
+
+    @property
+    def control_items(self) -> tuple[WorkItem, ...]:
+        """What of the control is asked for: it goes on whatever step comes next."""
+        return tuple(item for item in self.pieces if item.is_control)
+
+    @property
+    def awaited(self) -> tuple[WorkItem, ...]:
+        """What the step waits for."""
+        return tuple(item for item in self.pieces if not item.is_control)
 
     def regression(self, skill: str | None) -> Regression:
         """How far the approved skill of that name has come in layer 2."""
@@ -190,7 +211,9 @@ class Validation(Model):
         """What every model that took part cost, in order of use, layer 2 summed up."""
         tested = tuple(use for each in self.regressions for use in each.models)
         layer2 = summed((*tested, *(self.mending.costs if self.mending else ())))
-        return (*self._layer1_models, *layer2, *((self.reporter,) if self.reporter else ()))
+        control = self.control.models if self.control else ()
+        reporter = (self.reporter,) if self.reporter else ()
+        return (*self._layer1_models, *control, *layer2, *reporter)
 
     @property
     def _layer1_models(self) -> tuple[ModelUse, ...]:
@@ -209,6 +232,9 @@ class Validation(Model):
             return None
         if item.what == "mending":
             return 0
+        if self.control is not None and item.what in CONTROL_SHARES:
+            share = self.token_budget * CONTROL_SHARES[item.what] // 100
+            return max(0, share - self.control.wasted_tokens)
         if item.what in REGRESSION_SHARES:
             share = self.token_budget * REGRESSION_SHARES[item.what] // 100
             again = self.retest if self.step == "mending" else self.regression

@@ -106,10 +106,22 @@ def _online_work(validation: Validation, item: WorkItem) -> Work:
         **_common(validation, item),
         kind="online",
         tasks=validation.tasks,
+        near_misses=validation.near_misses,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
         base=validation.environment.snapshot,
         # The attempt is in the name: two workers on one step must not write one snapshot.
         capture=f"{validation.validation_id}-{item.attempt}",
+        time_limit_s=time_limit(validation.manifest).total_seconds(),
+    )
+
+
+def _control_work(validation: Validation, item: WorkItem) -> Work:
+    return RunRequested(
+        **_common(validation, item),
+        kind="control",
+        tasks=validation.tasks,
+        skills=validation.environment.mounted_without(validation.skill_name),
+        base=validation.environment.snapshot,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
@@ -176,6 +188,19 @@ def _offline_grading(validation: Validation, item: WorkItem) -> Work:
     )
 
 
+def _control_grading(validation: Validation, item: WorkItem) -> Work:
+    assert validation.control is not None
+    assert validation.control.run is not None
+    return cut_to_fit(
+        GradingRequested(
+            **_common(validation, item),
+            run_kind="control",
+            tasks=validation.tasks,
+            outcomes=validation.control.run.outcomes,
+        )
+    )
+
+
 def _regression_grading(validation: Validation, item: WorkItem) -> Work:
     mending = validation.step == "mending"
     again = validation.retest(item.skill) if mending else validation.regression(item.skill)
@@ -209,6 +234,8 @@ _WORK: Final[dict[WorkKind, Callable[[Validation, WorkItem], Work]]] = {
     "mending": _mending_work,
     "mending_run": _regression_work,
     "mending_grading": _regression_grading,
+    "control_run": _control_work,
+    "control_grading": _control_grading,
     "reporting": _report_work,
 }
 

@@ -5,7 +5,12 @@ from typing import Literal
 from assay_contracts.base import Lane, Model
 from assay_contracts.validations import ProgressStep
 
-WorkKind = ProgressStep | Literal["regression_grading", "mending_run", "mending_grading"]
+WorkKind = (
+    ProgressStep
+    | Literal[
+        "regression_grading", "mending_run", "mending_grading", "control_run", "control_grading"
+    ]
+)
 
 
 class WorkItem(Model):
@@ -19,6 +24,11 @@ class WorkItem(Model):
     lane: Lane = "shared"
     failures: int = 0
     """Failed attempts that count against its budget."""
+
+    @property
+    def is_control(self) -> bool:
+        """Whether nothing waits for it."""
+        return self.what in ("control_run", "control_grading")
 
     @property
     def key(self) -> str:

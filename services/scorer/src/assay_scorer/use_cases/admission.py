@@ -41,6 +41,8 @@ class AdmitQueued:
             token_budget=self.rules.token_budget,
             environment=await transaction.current_environment(),
             dependency_mode=self.rules.dependency_mode,
+            control=self.rules.control,
+            min_lift=self.rules.min_lift,
         )
         decisions = [decide(validation, admitted, now) for validation in queued]
         for decision in decisions:

@@ -19,6 +19,8 @@ export async function overview({ skill, report }) {
       verdictCard(report),
       rehearsed && notice(t("report.rehearsal")),
       wordsCard(report.prose),
+      report.trigger && triggerCard(report.trigger),
+      report.control && liftCard(report.control),
       report.regressions.length > 0 && regressions(report.regressions),
       report.findings.length > 0 && card(t("report.findings"), findings(report.findings)),
     ),
@@ -51,6 +53,32 @@ function wordsCard(prose) {
     list(t("report.strengths"), prose.strengths),
     list(t("report.weaknesses"), prose.weaknesses),
     list(t("report.recommendations"), prose.recommendations),
+  );
+}
+
+function triggerCard({ crowd, neighbours, chosen_instead: instead, near_misses: nearMisses }) {
+  const silent = nearMisses.filter((each) => each.silent).length;
+  const all = nearMisses.length;
+  return card(
+    t("trigger.title"),
+    facts([
+      [t("trigger.crowd"), t("trigger.among", { all: number(crowd.length + 1), builtin: number(neighbours.length) })],
+      ...instead.map((each) => [t("trigger.instead", { task: each.task_id }), said(each.skills.join(", "))]),
+      ...(all > 0 ? [[t("trigger.precision"), t("trigger.silent", { silent: number(silent), all: number(all) })]] : []),
+    ]),
+    silent < all && notice(t("trigger.over-broad")),
+  );
+}
+
+function liftCard(control) {
+  if (control.lift === null) return card(t("lift.title"), h("p", null, t("lift.none")), said(control.missing, "p", { class: "wrap" }));
+  return card(
+    t("lift.title"),
+    h("p", null, named("effect", control.effect)),
+    facts([
+      [t("lift.mean"), number(control.lift)],
+      ...control.tasks.map((each) => [each.task_id, t("lift.grades", { grade: each.grade, without: each.grade_without })]),
+    ]),
   );
 }
 

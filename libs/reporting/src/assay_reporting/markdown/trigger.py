@@ -1,0 +1,46 @@
+"""What the skill was chosen among, what was chosen instead, and where it should keep silent."""
+
+from collections.abc import Iterator
+
+from assay_contracts.reports import NearMissReport, Report, TriggerReport
+from assay_reporting.markdown.layout import table
+from assay_reporting.text import quoted
+from assay_reporting.view import NOTHING, is_over_broad, precision_text
+
+
+def trigger(report: Report) -> str:
+    found = report.trigger
+    if found is None or not (found.crowd or found.near_misses):
+        return ""
+    return "\n\n".join(("## Trigger", *_choices(found), *_near_misses(found)))
+
+
+def _choices(found: TriggerReport) -> Iterator[str]:
+    if found.crowd:
+        yield (
+            f"Agents chose among {len(found.crowd) + 1} skills, {len(found.neighbours)} of them "
+            "built in."
+        )
+    for task in found.chosen_instead:
+        chosen = ", ".join(map(quoted, task.skills))
+        yield f"**Chosen instead in {task.task_id}:** {chosen}"
+
+
+def _near_misses(found: TriggerReport) -> Iterator[str]:
+    if not found.near_misses:
+        return
+    yield (
+        f"**Precision:** {precision_text(found)}: so many prompts that it is not for left it "
+        "alone. It is not part of the score."
+    )
+    if is_over_broad(found):
+        yield "**Weakness:** the description is over-broad; it is chosen for what it is not for."
+    yield table(("not for this skill", "stayed silent", "opened"), map(_row, found.near_misses))
+
+
+def _row(near_miss: NearMissReport) -> tuple[str, ...]:
+    return (
+        quoted(near_miss.prompt, 300),
+        "yes" if near_miss.silent else "**no**",
+        ", ".join(map(quoted, near_miss.skills_opened)) or NOTHING,
+    )
