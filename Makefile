@@ -27,9 +27,10 @@ test: $(READY) ## Run every test; ARGS="-k name" chooses
 up: $(READY) ## Run the whole stack here until Ctrl-C; ARGS="--port 9000" changes it
 	$(BIN)/assay up $(ARGS)
 
-check: $(READY) ## Lint, check the format and the types
+check: $(READY) ## Lint, check the format and the types, look for dead code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/vulture $(addsuffix /src,$(filter-out libs/testkit,$(PACKAGES))) bench
 	$(BIN)/mypy $(SOURCES)
 
 format: $(READY) ## Put the format right, and what the linter can mend
