@@ -9,6 +9,8 @@ PACKAGES := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml servi
 SOURCES := $(wildcard $(addsuffix /src,$(PACKAGES)) $(addsuffix /tests,$(PACKAGES)) tests bench) conftest.py
 BIN := .venv/bin
 READY := .venv/.ready
+# More than two cores can carry out, because a test of the whole stack waits half of its time.
+WORKERS := 4
 
 .PHONY: help setup demo test up check format bench lock schemas
 
@@ -22,14 +24,15 @@ demo: $(READY) ## Validate an example skill on a stack of its own, and show the 
 
 test: $(READY) ## Run every test; ARGS="-k name" chooses
 	@$(HAVE_CHROMIUM)
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 up: $(READY) ## Run the whole stack here until Ctrl-C; ARGS="--port 9000" changes it
 	$(BIN)/assay up $(ARGS)
 
-check: $(READY) ## Lint, check the format and the types
+check: $(READY) ## Lint, check the format and the types, look for dead code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/vulture $(addsuffix /src,$(filter-out libs/testkit,$(PACKAGES))) bench
 	$(BIN)/mypy $(SOURCES)
 
 format: $(READY) ## Put the format right, and what the linter can mend

@@ -9,6 +9,8 @@ from assay_cli.embedded.postgres import PostgresServer
 from assay_cli.embedded.process import Child
 from assay_testkit.servers import RunningNats, private_folder, running_nats
 
+pytest_plugins = ("assay_testkit.suite",)
+
 
 @pytest.fixture(scope="session")
 def nats_server() -> Iterator[RunningNats]:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -21,10 +21,13 @@ from assay_contracts.reports import Report
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.validations import ValidationCompleted
 from assay_testkit.slow_skill import slow_skill
+from assay_testkit.waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples/skills"
 LABELLED = Path(__file__).parents[1] / "skills"
 PATIENCE_S = 90.0
+LOOKS_AT_LEAST_EVERY_S = 1.0
+"""How long `ended` waits for a completion: while the bus is down, none is heard."""
 
 
 class Admin:
@@ -34,9 +37,12 @@ class Admin:
         self.stack = stack
         self.http = http
         self.completed: list[ValidationCompleted] = []
+        self._next_completion = asyncio.Event()
 
     async def hear(self, message: Msg) -> None:
         self.completed.append(ValidationCompleted.model_validate_json(message.data))
+        self._next_completion.set()
+        self._next_completion = asyncio.Event()
 
     async def upload(self, content: bytes, filename: str = "skill.zip") -> httpx.Response:
         return await self.http.post(
@@ -57,18 +63,30 @@ class Admin:
         self, skill_id: UUID, reached: Callable[[SkillStatusView], bool]
     ) -> SkillStatusView:
         """Ask until it is so; a service that is being brought back answers 503 meanwhile."""
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                try:
-                    status = await self.status(skill_id)
-                    if reached(status):
-                        return status
-                except (httpx.TransportError, AssertionError):
-                    pass
-                await asyncio.sleep(0.02)
+
+        async def status_if_reached() -> SkillStatusView | None:
+            status = await self.status(skill_id)
+            return status if reached(status) else None
+
+        return await until(
+            status_if_reached,
+            why="the validation is that far",
+            timeout_s=PATIENCE_S,
+            every_s=0.05,
+            ignoring=(httpx.TransportError, AssertionError),
+        )
 
     async def ended(self, skill_id: UUID) -> SkillStatusView:
-        return await self.until(skill_id, lambda status: status.step == "done")
+        """Looks again whenever any validation has completed: asking takes time from the stack."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                completion = self._next_completion.wait
+                with suppress(httpx.TransportError, AssertionError):
+                    status = await self.status(skill_id)
+                    if status.step == "done":
+                        return status
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(completion(), LOOKS_AT_LEAST_EVERY_S)
 
     async def report(self, skill_id: UUID) -> Report:
         answer = await self.http.get(f"/api/admin/skills/{skill_id}/report")
@@ -84,10 +102,11 @@ class Admin:
 
     async def completions(self, skill_id: UUID) -> list[ValidationCompleted]:
         """What was said about this skill, once anything was."""
-        async with asyncio.timeout(PATIENCE_S):
-            while not any(heard.skill_id == skill_id for heard in self.completed):
-                await asyncio.sleep(0.02)
-        return [heard for heard in self.completed if heard.skill_id == skill_id]
+        return await until(
+            lambda: [heard for heard in self.completed if heard.skill_id == skill_id],
+            why="its completion was announced",
+            timeout_s=PATIENCE_S,
+        )
 
 
 def zipped(folder: Path) -> bytes:

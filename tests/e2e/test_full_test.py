@@ -1,6 +1,5 @@
 """A full test on a stack of its own: followed, refused a second time, killed into, cancelled."""
 
-import asyncio
 import io
 import os
 import signal
@@ -20,6 +19,7 @@ from assay_cli.embedded.stack import Stack
 from assay_contracts.full_tests import FullTestCompleted, FullTestView
 from assay_testkit.servers import private_folder
 from assay_testkit.slow_skill import slow_skill
+from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
@@ -78,28 +78,33 @@ async def started(admin: "Admin") -> FullTestView:
     return FullTestView.model_validate_json(answer.content)
 
 
-async def until(
+async def view_once(
     admin: "Admin", full_test_id: UUID, reached: Callable[[FullTestView], bool]
 ) -> FullTestView:
     """Ask until it is so; a service that is being brought back answers 503 meanwhile."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            try:
-                answer = await admin.http.get(f"/api/admin/full-tests/{full_test_id}")
-                if answer.status_code == 200:
-                    view = FullTestView.model_validate_json(answer.content)
-                    if reached(view):
-                        return view
-            except httpx.TransportError:
-                pass
-            await asyncio.sleep(0.05)
+
+    async def view_if_reached() -> FullTestView | None:
+        answer = await admin.http.get(f"/api/admin/full-tests/{full_test_id}")
+        if answer.status_code != 200:
+            return None
+        view = FullTestView.model_validate_json(answer.content)
+        return view if reached(view) else None
+
+    return await until(
+        view_if_reached,
+        why="the full test is that far",
+        timeout_s=PATIENCE_S,
+        every_s=0.2,
+        ignoring=httpx.TransportError,
+    )
 
 
 async def said_of(facts: list[FullTestCompleted], full_test_id: UUID) -> list[FullTestCompleted]:
-    async with asyncio.timeout(PATIENCE_S):
-        while not any(fact.full_test_id == full_test_id for fact in facts):
-            await asyncio.sleep(0.02)
-    return [fact for fact in facts if fact.full_test_id == full_test_id]
+    return await until(
+        lambda: [fact for fact in facts if fact.full_test_id == full_test_id],
+        why="its completion was announced",
+        timeout_s=PATIENCE_S,
+    )
 
 
 async def approved(admin: "Admin") -> dict[str, str]:
@@ -117,10 +122,10 @@ async def test_a_full_test_survives_the_death_of_the_scorer_and_completes_once(
     assert again.json()["details"]["full_test_id"] == str(view.full_test_id)
     assert set(await approved(admin)) == {"quick-hello", "line-counter"}
 
-    await until(admin, view.full_test_id, lambda now: now.skills[0].step == "online_run")
+    await view_once(admin, view.full_test_id, lambda now: now.skills[0].step == "online_run")
     os.kill(admin.stack.pid("scorer"), signal.SIGKILL)
 
-    view = await until(admin, view.full_test_id, lambda now: now.completed_at is not None)
+    view = await view_once(admin, view.full_test_id, lambda now: now.completed_at is not None)
     assert view.status == "completed"
     assert [(each.skill_name, each.verdict, each.tasks) for each in view.skills] == [
         ("line-counter", "passed", 5),
@@ -147,17 +152,20 @@ async def test_a_cancelled_full_test_ends_at_once_and_leaves_the_skills_as_they_
 ) -> None:
     before = await approved(admin)
     view = await started(admin)
-    await until(admin, view.full_test_id, lambda now: now.skills[0].step == "online_run")
+    await view_once(admin, view.full_test_id, lambda now: now.skills[0].step == "online_run")
     answer = await admin.http.post(f"/api/admin/full-tests/{view.full_test_id}/cancel")
     assert answer.status_code == 200, answer.text
-    view = await until(admin, view.full_test_id, lambda now: now.completed_at is not None)
+    view = await view_once(admin, view.full_test_id, lambda now: now.completed_at is not None)
     assert view.status == "cancelled"
     assert view.skills[0].verdict == "inconclusive"
     (fact,) = await said_of(facts, view.full_test_id)
     assert (fact.status, fact.counts) == ("cancelled", view.counts)
     assert await approved(admin) == before
     snapshots = admin.stack.data.state("sandbox-runner") / "snapshots"
-    async with asyncio.timeout(PATIENCE_S):
-        # Those of the two versions stay; what the full tests left goes.
-        while sum(path.is_dir() for path in snapshots.iterdir()) > 2:
-            await asyncio.sleep(0.1)
+    # Those of the two versions stay; what the full tests left goes.
+    await until(
+        lambda: sum(path.is_dir() for path in snapshots.iterdir()) <= 2,
+        why="what the full tests left is gone",
+        timeout_s=PATIENCE_S,
+        every_s=0.1,
+    )

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import signal
-import time
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +18,7 @@ import pytest
 
 from assay_contracts.rpc import SMALL_UPLOAD_BYTES
 from assay_contracts.topology import ServiceName
+from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
@@ -28,21 +28,25 @@ MakeSkill = Callable[[str, float], bytes]
 
 
 async def brought_back(admin: "Admin", process: str, old: int) -> None:
-    async with asyncio.timeout(60):
-        while admin.stack.pid(process) == old:
-            await asyncio.sleep(0.05)
+    await until(
+        lambda: admin.stack.pid(process) != old, why=f"{process} was brought back", timeout_s=60
+    )
 
 
 async def ready(admin: "Admin", service: ServiceName) -> None:
-    async with asyncio.timeout(60), httpx.AsyncClient() as http:
-        while True:
-            try:
-                answer = await http.get(f"{admin.stack.health_url(service)}/readyz")
-                if answer.status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
-            await asyncio.sleep(0.05)
+    async with httpx.AsyncClient() as http:
+
+        async def is_ready() -> bool:
+            answer = await http.get(f"{admin.stack.health_url(service)}/readyz")
+            return answer.status_code == 200
+
+        await until(
+            is_ready,
+            why=f"{service} is ready",
+            timeout_s=60,
+            every_s=0.1,
+            ignoring=httpx.TransportError,
+        )
 
 
 async def kill(admin: "Admin", process: str) -> None:
@@ -64,9 +68,7 @@ def processes_of(sandbox: Path) -> list[Path]:
 
 
 async def nothing_left(admin: "Admin") -> None:
-    async with asyncio.timeout(90):
-        while sandboxes(admin):
-            await asyncio.sleep(0.1)
+    await until(lambda: not sandboxes(admin), why="no sandbox is left", timeout_s=90, every_s=0.1)
 
 
 async def passes_once(admin: "Admin", skill_id: UUID) -> None:
@@ -120,17 +122,10 @@ async def test_the_scorer_dies_with_a_result_in_hand(
     scorer = admin.stack.pid("scorer")
     os.kill(scorer, signal.SIGSTOP)
     # The third task ends meanwhile, and its result reaches a scorer that cannot take it in.
-    await asyncio.to_thread(_run_ended, admin)
+    await until(lambda: not sandboxes(admin), why="the run has ended", timeout_s=60)
     os.kill(scorer, signal.SIGKILL)
     await brought_back(admin, "scorer", scorer)
     await passes_once(admin, skill_id)
-
-
-def _run_ended(admin: "Admin") -> None:
-    deadline = time.monotonic() + 60
-    while sandboxes(admin):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 async def test_the_gateway_dies_while_somebody_watches(
@@ -179,10 +174,12 @@ def with_data(skill: bytes, path: str) -> bytes:
 async def uploaded(admin: "Admin") -> None:
     """Until the gateway has put an upload into the object store."""
     client = await nats.connect(admin.stack.bus_url("scorer"), inbox_prefix="_IN.scorer")
+
+    async def is_there() -> bool:
+        return (await client.jetstream().stream_info("OBJ_uploads")).state.messages > 0
+
     try:
-        async with asyncio.timeout(30):
-            while (await client.jetstream().stream_info("OBJ_uploads")).state.messages == 0:
-                await asyncio.sleep(0.02)
+        await until(is_there, why="the upload is in the object store", timeout_s=60)
     finally:
         await client.close()
 

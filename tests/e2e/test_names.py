@@ -6,23 +6,17 @@ import os
 import sys
 import unicodedata
 import zipfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
-
-from assay_cli.embedded.stack import Stack
-from assay_testkit.servers import private_folder
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(400)]
 
 ASSAY = Path(sys.executable).parent / "assay"
 FRENCH, CHINESE = "données-csv", "技能"
@@ -97,15 +91,6 @@ def zipped(folder: str, skill_md: str, script: tuple[str, str]) -> bytes:
         archive.writestr(f"{folder}/SKILL.md", skill_md)
         archive.writestr(f"{folder}/scripts/{script[0]}", script[1])
     return buffer.getvalue()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def admin(
-    open_admin: Callable[[Stack], AbstractAsyncContextManager["Admin"]],
-) -> AsyncIterator["Admin"]:
-    with private_folder() as data:
-        async with Stack(data) as stack, open_admin(stack) as admin:
-            yield admin
 
 
 async def passed(admin: "Admin", content: bytes) -> UUID:

@@ -1,11 +1,10 @@
 """Review, layer 2 and runtime versions on a stack of its own, with skills that really clash."""
 
-import asyncio
 import io
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
@@ -14,6 +13,7 @@ import pytest_asyncio
 from assay_cli.embedded.stack import Stack
 from assay_testkit.runner import wheel
 from assay_testkit.servers import private_folder
+from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
@@ -224,9 +224,12 @@ async def test_rollback_hides_what_came_later_and_rolling_forward_shows_it(
     assert await approved() == {"word-counter", "height-converter"}
     started = await admin.http.post("/api/admin/skills/full-test")
     full_test = f"/api/admin/full-tests/{started.json()['full_test_id']}"
-    async with asyncio.timeout(PATIENCE_S):
-        while (tested := (await admin.http.get(full_test)).json())["status"] == "running":
-            await asyncio.sleep(0.1)
+
+    async def ended() -> dict[str, Any] | None:
+        view: dict[str, Any] = (await admin.http.get(full_test)).json()
+        return None if view["status"] == "running" else view
+
+    tested = await until(ended, why="the full test has ended", timeout_s=PATIENCE_S, every_s=0.5)
     assert {each["skill_name"]: each["tasks"] for each in tested["skills"]} == {
         "word-counter": 5,
         "height-converter": 5,

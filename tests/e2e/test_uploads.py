@@ -20,9 +20,11 @@ import nats
 import pytest
 
 from assay_contracts.skills import Finding
+from assay_contracts.validations import ValidationCompleted
 from assay_skillkit.rules import RULES
 from assay_testkit.archives import Entry, skill_zip
 from assay_testkit.hostile import HOSTILE
+from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
@@ -61,9 +63,10 @@ async def stored(admin: "Admin", bucket: str) -> int:
 
 
 async def nothing_waits(admin: "Admin") -> None:
-    async with asyncio.timeout(30):
-        while await stored(admin, "uploads"):
-            await asyncio.sleep(0.05)
+    async def is_empty() -> bool:
+        return await stored(admin, "uploads") == 0
+
+    await until(is_empty, why="no upload waits in the object store", timeout_s=60, every_s=0.1)
 
 
 def codes(findings: list[dict[str, str]]) -> list[str]:
@@ -144,13 +147,9 @@ async def test_a_client_that_goes_away_leaves_nothing(admin: "Admin") -> None:
     writer.write(head.encode() + bytes(5 * MIB))
     await writer.drain()
     gateway = Path("/proc") / str(admin.stack.pid("gateway"))
-    async with asyncio.timeout(60):
-        while not spooled(gateway):
-            await asyncio.sleep(0.02)
+    await until(lambda: spooled(gateway), why="the upload is being kept", timeout_s=60)
     writer.close()
-    async with asyncio.timeout(60):
-        while spooled(gateway):
-            await asyncio.sleep(0.02)
+    await until(lambda: not spooled(gateway), why="nothing of it is kept", timeout_s=60)
     await nothing_waits(admin)
 
 
@@ -285,9 +284,12 @@ async def test_a_rejected_skill_comes_again_with_its_history_kept(
     assert body["same_as_revision"] == 1
     assert body["validation_id"] != first["validation_id"]
     await admin.ended(skill_id)
-    async with asyncio.timeout(30):
-        while len(said := await admin.completions(skill_id)) < 2:
-            await asyncio.sleep(0.05)
+
+    async def both() -> list[ValidationCompleted] | None:
+        said = await admin.completions(skill_id)
+        return said if len(said) >= 2 else None
+
+    said = await until(both, why="both completions were announced", timeout_s=30)
     assert [completed.revision for completed in said] == [1, 2]
 
 

@@ -64,7 +64,7 @@ class Admin:
             status = await self.ask("GET", f"skills/{skill}/validation-status")
             return bool(status["step"] == "done")
 
-        await until(is_done, why="the validation has ended", timeout_s=PATIENCE_S * 2, every_s=0.1)
+        await until(is_done, why="the validation has ended", timeout_s=PATIENCE_S * 2, every_s=0.5)
 
     async def skills(self, **query: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (await self.ask("GET", "skills", params=query))["skills"]

@@ -25,6 +25,7 @@ from assay_contracts.validations import (
 from assay_servicekit.bus import Bus, Unavailable
 from assay_servicekit.settings import ServiceSettings
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 PATIENCE_S = 20.0
 
@@ -86,9 +87,14 @@ class Heard:
 
 async def no_work_left(scorer: Bus) -> None:
     """A worker acknowledges right after its result is out."""
-    async with asyncio.timeout(PATIENCE_S):
-        while (await scorer.jetstream().stream_info("WORK")).state.messages:
-            await asyncio.sleep(0.01)
+    await until_kept(scorer, "WORK", 0)
+
+
+async def until_kept(bus: Bus, stream: str, messages: int) -> None:
+    async def is_so() -> bool:
+        return (await bus.jetstream().stream_info(stream)).state.messages == messages
+
+    await until(is_so, why=f"{stream} keeps {messages} messages", timeout_s=PATIENCE_S)
 
 
 @asynccontextmanager
@@ -278,9 +284,7 @@ async def test_bytes_that_do_not_parse_go_to_the_dead_letters(
         async with running(fresh_nats_server, "sandbox-runner") as runner:
             await runner.say(good)
         assert (await heard.next()).step_id == good.step_id
-        async with asyncio.timeout(PATIENCE_S):
-            while (await scorer.jetstream().stream_info("DEAD")).state.messages < 2:
-                await asyncio.sleep(0.05)
+        await until_kept(scorer, "DEAD", 2)
         letter = await scorer.jetstream().get_msg("DEAD", 1)
         assert letter.subject == "dead.cleanup.finished"
         assert letter.headers is not None
@@ -393,9 +397,11 @@ async def test_readiness_notices_a_bus_that_is_gone(fresh_nats_server: RunningNa
     async with running(fresh_nats_server, "gateway") as gateway:
         await gateway.check()
         fresh_nats_server.kill()
-        async with asyncio.timeout(PATIENCE_S):
-            while gateway._connection().is_connected:
-                await asyncio.sleep(0.01)
+        await until(
+            lambda: not gateway._connection().is_connected,
+            why="the gateway has noticed",
+            timeout_s=PATIENCE_S,
+        )
         with pytest.raises(Unavailable):
             await gateway.check()
     fresh_nats_server.start()

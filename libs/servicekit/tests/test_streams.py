@@ -13,6 +13,7 @@ from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
 from assay_servicekit.streams import Kept
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 
 @asynccontextmanager
@@ -27,14 +28,14 @@ async def connected(server: RunningNats, service: ServiceName) -> AsyncIterator[
 
 async def say(scorer: Bus, count: int) -> list[str]:
     facts = [SkillDeleted(skill_id=uuid4(), skill_name="a", actor="b") for _ in range(count)]
-    async with asyncio.timeout(30):
-        for fact in facts:
-            while True:
-                try:
-                    await scorer.say(fact)
-                    break
-                except Exception:  # noqa: BLE001  # the bus is being started
-                    await asyncio.sleep(0.1)
+    for fact in facts:
+
+        async def is_said(fact: SkillDeleted = fact) -> bool:
+            await scorer.say(fact)
+            return True
+
+        # It may be that the bus is being started.
+        await until(is_said, why="the fact is on the bus", timeout_s=30, ignoring=Exception)
     return [str(fact.skill_id) for fact in facts]
 
 

@@ -1,8 +1,8 @@
 """The whole scorer on a real bus and a real database, with made-up workers around it."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 from pydantic import SecretStr
@@ -28,6 +28,7 @@ from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
 from assay_testkit.scorer import an_upload, well_done
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 PATIENCE_S = 40.0
 
@@ -96,16 +97,17 @@ async def upload(nats: RunningNats, name: str) -> RegisterReply:
 
 
 async def ended(bus: Bus, reply: RegisterReply) -> SkillStatusView:
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            try:
-                status = await bus.ask(GetStatus(skill_id=reply.skill_id), timeout_s=1)
-            except ProblemError as error:
-                assert error.problem.code == "SERVICE_UNAVAILABLE"  # noqa: PT017  # asks on
-                continue
-            if status.step == "done":
-                return status
-            await asyncio.sleep(0.05)
+    async def status_if_done() -> SkillStatusView | None:
+        try:
+            status = await bus.ask(GetStatus(skill_id=reply.skill_id), timeout_s=1)
+        except ProblemError as error:
+            assert error.problem.code == "SERVICE_UNAVAILABLE"  # noqa: PT017  # asks on
+            return None
+        return status if status.step == "done" else None
+
+    return await until(
+        status_if_done, why="the validation has ended", timeout_s=PATIENCE_S, every_s=0.05
+    )
 
 
 async def completions(nats: RunningNats) -> list[ValidationCompleted]:
@@ -141,9 +143,12 @@ async def test_an_upload_ends_in_one_completion_and_a_report(
         report = Report.model_validate_json(await bus.objects.get("reports", view.report.json_key))
         assert report.scores is not None
         assert report.scores.overall == 100.0
-        async with asyncio.timeout(PATIENCE_S):
-            while not (said := await completions(emptied_nats_server)):
-                await asyncio.sleep(0.05)
+        said = await until(
+            partial(completions, emptied_nats_server),
+            why="the completion was announced",
+            timeout_s=PATIENCE_S,
+            every_s=0.05,
+        )
         assert [completed.validation_id for completed in said] == [reply.validation_id]
 
 
@@ -161,9 +166,11 @@ async def test_work_lost_on_the_bus_is_asked_for_again(
         )
         await operator.connect()
         js = operator.jetstream()
-        async with asyncio.timeout(PATIENCE_S):
-            while (await js.stream_info("WORK")).state.messages == 0:
-                await asyncio.sleep(0.02)
+
+        async def work_waits() -> bool:
+            return (await js.stream_info("WORK")).state.messages > 0
+
+        await until(work_waits, why="work is asked for", timeout_s=PATIENCE_S)
         if when == "after the work was taken":
             judge = Bus(
                 ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge"
@@ -239,6 +246,8 @@ async def test_approved_skills_are_tested_again_with_the_next_one(
             if isinstance(work, RunRequested) and work.kind == "regression"
         ]
         assert sorted(regressions) == ["regression.alpha", "regression.alpha", "regression.beta"]
-        async with asyncio.timeout(PATIENCE_S):
-            while sum(isinstance(work, KeepRequested) for work in asked) < 3:
-                await asyncio.sleep(0.05)
+        await until(
+            lambda: sum(isinstance(work, KeepRequested) for work in asked) >= 3,
+            why="all three snapshots are to be kept",
+            timeout_s=PATIENCE_S,
+        )

@@ -54,7 +54,9 @@ async def test_hanging_tasks_end_before_the_run_does(runner: Runner) -> None:
     skill = runner.store.add_skill(script="#!/usr/bin/env python3\nimport time; time.sleep(600)\n")
     tasks = (a_task("t1"), a_task("t2"))
 
-    result = finished(await runner.use_case()(a_run("offline", skill, tasks=tasks, time_limit_s=5)))
+    # Half of the time is for the tasks; the other half must do for the sandbox, however busy it is.
+    run = a_run("offline", skill, tasks=tasks, time_limit_s=15)
+    result = finished(await runner.use_case()(run))
 
     assert [outcome.bounds_hit for outcome in result.outcomes] == [("time",), ("time",)]
 
