@@ -13,7 +13,7 @@ import httpx
 from skills_ref.validator import validate  # type: ignore[import-untyped]
 
 from assay_cli.embedded.stack import Stack
-from assay_ingest.domain.check import check_folder
+from assay_skillkit.check import check_folder
 from bench.bare import bare_app, held, quantile
 from bench.report import Bench
 

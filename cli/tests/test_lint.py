@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from assay_ingest.domain.rules import RULES
+from assay_skillkit.rules import RULES
 
 Assay = Callable[..., CompletedProcess[str]]
 

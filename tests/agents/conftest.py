@@ -25,8 +25,6 @@ from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
 from assay_contracts.runs import MountedSkill, RunRequested
 from assay_contracts.validations import ValidationRequested
-from assay_ingest.domain.bundle import write_bundle
-from assay_ingest.domain.check import Checked, check_archive
 from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
 from assay_judge.settings import Settings as JudgeSettings
@@ -43,6 +41,8 @@ from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
+from assay_skillkit.bundle import write_bundle
+from assay_skillkit.check import CheckedSkill, check_archive
 from assay_testkit.judge import BundlesInMemory, TracesInMemory
 from assay_testkit.models import ModelServer, running_model_server
 from assay_testkit.runner import Runner, Store
@@ -200,7 +200,7 @@ def files_of(name: str) -> dict[str, bytes]:
     }
 
 
-def checked_bundle(name: str, files: Mapping[str, bytes]) -> tuple[Checked, bytes]:
+def checked_bundle(name: str, files: Mapping[str, bytes]) -> tuple[CheckedSkill, bytes]:
     """What ingest makes of a skill: the outcome of its checks, and the bundle it stores."""
     upload, bundle = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(upload, "w") as archive:

@@ -67,7 +67,7 @@ PROGRAMS = ("git", "node", "npm")
 
 def format_errors(folder: Path) -> list[str]:
     """What the format check refuses in a skill."""
-    from assay_ingest.domain.check import check_folder
+    from assay_skillkit.check import check_folder
 
     return [finding.message for finding in check_folder(folder).errors]
 

@@ -20,7 +20,7 @@ import nats
 import pytest
 
 from assay_contracts.skills import Finding
-from assay_ingest.domain.rules import RULES
+from assay_skillkit.rules import RULES
 from assay_testkit.archives import Entry, skill_zip
 from assay_testkit.hostile import HOSTILE
 

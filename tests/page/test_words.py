@@ -15,7 +15,7 @@ from assay_contracts.runs import Bound, Ecosystem, NetworkMode, Role, RunKind
 from assay_contracts.scores import DIMENSIONS
 from assay_contracts.skills import Severity, SkillStatus, ValidationStage
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
-from assay_ingest.domain.rules import RULES
+from assay_skillkit.rules import RULES
 
 PAGE: Final = Path(__file__).parents[2] / "services/gateway/src/assay_gateway/adapters/page"
 SCRIPTS: Final = {path: path.read_text() for path in sorted(PAGE.rglob("*.js"))}

@@ -20,6 +20,7 @@ from assay_contracts.rest import ReportForm, UploadAnswer
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
 from assay_contracts.skills import ENDED_STAGES
 from assay_reporting.text import one_line
+from assay_skillkit.names import normal_name
 
 API: Final = "/api/admin"
 TIMEOUT: Final = httpx.Timeout(10.0, read=90.0)
@@ -117,14 +118,14 @@ class GatewayClient:
             return UUID(name_or_id)
         except ValueError:
             pass
-        page = 0
+        name, page = normal_name(name_or_id), 0
         while True:
             page += 1
             found = await self.read(
-                "/skills", SkillPage, {"q": name_or_id, "page": page, "size": PAGE_SIZE}
+                "/skills", SkillPage, {"q": name, "page": page, "size": PAGE_SIZE}
             )
             for skill in found.skills:
-                if skill.name == name_or_id:
+                if skill.name == name:
                     return skill.skill_id
             if page * PAGE_SIZE >= found.total:
                 raise CommandError(

@@ -9,10 +9,11 @@ from uuid import uuid4
 import pytest
 
 from assay_contracts.rpc import IngestSubmit, Problem, ProblemError, SubmitReply
-from assay_ingest.domain.check import check_archive
-from assay_ingest.domain.limits import MIB
+from assay_ingest.domain.refusals import MAX_FINDINGS
 from assay_ingest.ports import RecordsSilent
-from assay_ingest.service import MAX_FINDINGS, SubmitUpload
+from assay_ingest.use_cases.submit_upload import SubmitUpload
+from assay_skillkit.check import check_archive
+from assay_skillkit.limits import MIB
 from assay_testkit.archives import (
     SKILL_MD,
     Entry,

@@ -155,3 +155,6 @@ def test_a_name_that_is_a_plain_word_may_be_used_as_one() -> None:
         "Merge these PDF files into one.pdf, please.", hidden("pdf", "Fills PDF forms.")
     )
     assert leaks("Merge these PDF files.", hidden("pdf", "Fills in forms."))
+    assert not leaks("请统计这些数据。", hidden("统计", "统计文本的行数和字数。"))
+    assert leaks("请统计这些数据。", hidden("统计", "数一数文本的行数和字数。"))
+    assert leaks("用`统计`处理。", hidden("统计", "统计文本的行数和字数。"))

@@ -3,7 +3,8 @@ import hashlib
 import pytest
 
 from assay_contracts.skills import BundleRef
-from assay_judge.domain.bundle import BundleUnreadable, read_bundle
+from assay_judge.domain.bundle import read_skill_files
+from assay_skillkit.bundle import BundleUnreadable
 from assay_testkit.judge import bundle_of
 
 
@@ -13,7 +14,7 @@ def ref_of(data: bytes) -> BundleRef:
 
 def test_texts_are_read_and_everything_is_listed() -> None:
     data = bundle_of("a-b", {"SKILL.md": "# hi", "logo.png": b"\x89PNG\0\xff", "x/y.md": "text"})
-    skill = read_bundle(data, ref=ref_of(data), skill_name="a-b")
+    skill = read_skill_files(data, ref=ref_of(data), skill_name="a-b")
     assert skill.paths == ("SKILL.md", "logo.png", "x/y.md")
     assert dict(skill.texts) == {"SKILL.md": "# hi", "x/y.md": "text"}
 
@@ -28,10 +29,10 @@ def test_texts_are_read_and_everything_is_listed() -> None:
 )
 def test_what_is_no_bundle_of_that_skill_is_refused(data: bytes, name: str, says: str) -> None:
     with pytest.raises(BundleUnreadable, match=says):
-        read_bundle(data, ref=ref_of(data), skill_name=name)
+        read_skill_files(data, ref=ref_of(data), skill_name=name)
 
 
 def test_other_bytes_than_those_asked_for_are_refused() -> None:
     data = bundle_of("a-b", {"SKILL.md": "x"})
     with pytest.raises(BundleUnreadable, match="has sha256"):
-        read_bundle(data, ref=ref_of(b"other"), skill_name="a-b")
+        read_skill_files(data, ref=ref_of(b"other"), skill_name="a-b")

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from assay_agentkit.bounds import Bounds
-from assay_agentkit.skillmd import parse_skill
 from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.use_cases.plan_tasks import PlanTasks
@@ -14,6 +13,7 @@ from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_rehearsal.matching import best_match
 from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 from assay_rehearsal.task_commands import commands_for_task
+from assay_skillkit.document import parse_skill
 from assay_testkit.judge import REHEARSED_PLANNER, WORD_COUNTER, judge_agents, planning_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "skills"

@@ -72,13 +72,15 @@ async def test_run_cannot_spoil_the_next_by_its_folder(
         assert (mounted.folder / "word-counter" / "SKILL.md").read_text() == MANUAL
 
 
-@pytest.mark.parametrize("name", ["../evil", "a/b", "", "Upper", ".hidden"])
+@pytest.mark.parametrize(
+    "name", ["../evil", "a/b", "", "Upper", ".hidden", "a b", "-a", "données-csv\u0301", "ｃｓｖ"]
+)
 async def test_name_that_is_no_folder_of_a_skill_is_refused(
     bundles: BundlesOnDisk, store: Store, name: str
 ) -> None:
     skill = store.add_skill()
 
-    with pytest.raises(ValueError, match="cannot name a skill's folder"):
+    with pytest.raises(ValueError, match="is no skill's name"):
         async with bundles.mounted([MountedSkill(name=name, bundle=skill.bundle)]):
             pass
 
@@ -92,7 +94,7 @@ async def test_entry_that_leaves_its_folder_is_refused(
         archive.writestr("evil/../../escaped", "x")
     skill = store.add_bundle("evil", target.getvalue())
 
-    with pytest.raises(StoreFailed, match="leaves its folder"):
+    with pytest.raises(StoreFailed, match="leads out of the folder"):
         async with bundles.mounted([skill]):
             pass
 
@@ -103,7 +105,7 @@ async def test_entry_that_leaves_its_folder_is_refused(
 async def test_bundle_that_is_no_zip_is_refused(bundles: BundlesOnDisk, store: Store) -> None:
     skill = store.add_bundle("odd", b"not a zip")
 
-    with pytest.raises(StoreFailed, match="is no zip"):
+    with pytest.raises(StoreFailed, match="is no readable zip"):
         async with bundles.mounted([skill]):
             pass
 

@@ -15,11 +15,11 @@ from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.options import SkillSource
 from assay_cli.printing import console
 from assay_contracts.skills import Finding, Severity
-from assay_ingest.domain.check import Checked, check_archive, check_folder
-from assay_ingest.domain.rules import RULES
-from assay_ingest.domain.skillmd import FILE_NAME
 from assay_reporting.sarif import CheckedSource, render_sarif
 from assay_reporting.text import one_line
+from assay_skillkit.check import CheckedSkill, check_archive, check_folder
+from assay_skillkit.rules import RULES
+from assay_skillkit.skill_md.read import SKILL_MD
 
 Form = Literal["text", "json", "sarif"]
 
@@ -66,7 +66,7 @@ def _lint(asked: Lint) -> Exit:
     return Exit.FAILED if checked.errors else Exit.PASSED
 
 
-def _checked(asked: Lint) -> Checked:
+def _checked(asked: Lint) -> CheckedSkill:
     source = asked.source
     try:
         if source.is_dir():
@@ -84,7 +84,7 @@ def _checked(asked: Lint) -> Checked:
         ) from error
 
 
-def _document(asked: Lint, checked: Checked) -> dict[str, object]:
+def _document(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
     return {
         "path": str(asked.source),
         "strict": asked.strict,
@@ -94,11 +94,11 @@ def _document(asked: Lint, checked: Checked) -> dict[str, object]:
     }
 
 
-def _sarif(asked: Lint, checked: Checked) -> dict[str, object]:
+def _sarif(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
     return render_sarif(
         checked.findings,
         source=CheckedSource(
-            path=asked.source, is_folder=asked.source.is_dir(), main_file=FILE_NAME
+            path=asked.source, is_folder=asked.source.is_dir(), main_file=SKILL_MD
         ),
         rules=tuple(RULES.values()),
         tool_version=version("assay-cli"),
@@ -109,7 +109,7 @@ def _print(document: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-def _show(source: Path, checked: Checked) -> None:
+def _show(source: Path, checked: CheckedSkill) -> None:
     screen = console()
     for severity, heading in HEADING.items():
         findings = [finding for finding in checked.findings if finding.severity == severity]
@@ -139,7 +139,7 @@ def _place(source: Path, finding: Finding) -> str:
     return one_line(f"{place}:{finding.line}" if finding.line else place)
 
 
-def _summary(checked: Checked) -> str:
+def _summary(checked: CheckedSkill) -> str:
     counts = {
         severity: sum(finding.severity == severity for finding in checked.findings)
         for severity in HEADING

@@ -12,7 +12,6 @@ from typing import Final
 
 from langchain_core.messages import ToolMessage
 
-from assay_agentkit.skillmd import parse_skill
 from assay_rehearsal.conversation import (
     Reply,
     ToolUse,
@@ -24,6 +23,7 @@ from assay_rehearsal.conversation import (
 )
 from assay_rehearsal.matching import best_match
 from assay_rehearsal.task_commands import commands_for_task
+from assay_skillkit.document import parse_skill
 
 _LISTED: Final = re.compile(
     r"^- \*\*(?P<name>[^*\n]+)\*\*: (?P<description>.*?)\n(?:  -> Allowed tools: [^\n]*\n)?"

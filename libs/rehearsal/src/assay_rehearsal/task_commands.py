@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_agentkit.commands import SKILL_FOLDERS, CommandShape, extension, shape_of
-from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand, SkillDocument
+from assay_skillkit.commands import DocumentedCommand
+from assay_skillkit.document import SkillDocument
+from assay_skillkit.file_names import FILE_NAME, extension
+from assay_skillkit.shell.shapes import SKILL_FOLDERS, CommandShape, shape_of
 from assay_skillkit.words import content_words
 
 _FOLDER_NAME: Final = re.compile(r"`((?:[\w-][\w.-]*/)+)`")

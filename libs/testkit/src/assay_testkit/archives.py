@@ -9,8 +9,8 @@ from typing import BinaryIO
 from uuid import UUID, uuid4
 
 from assay_contracts.rpc import ProblemError, RegisterReply, RegisterSkill
-from assay_ingest.domain.check import check_archive
 from assay_ingest.ports import RecordsSilent, StorageUnavailable, UploadMissing
+from assay_skillkit.check import check_archive
 
 FILE = 0o100644
 FOLDER = 0o040755

@@ -5,12 +5,16 @@ from fastapi import APIRouter, Security
 from assay_gateway.adapters.http.admin import require_admin
 from assay_gateway.adapters.http.admin_gate import ADMIN_PATH
 from assay_gateway.adapters.http.problems import responses
-from assay_gateway.adapters.http.routes.downloads import download_routes
-from assay_gateway.adapters.http.routes.events import event_routes
+from assay_gateway.adapters.http.routes.bundles import bundle_routes
 from assay_gateway.adapters.http.routes.full_tests import full_test_routes
+from assay_gateway.adapters.http.routes.progress_events import progress_event_routes
+from assay_gateway.adapters.http.routes.public_events import public_event_routes
+from assay_gateway.adapters.http.routes.reports import report_routes
 from assay_gateway.adapters.http.routes.review import audit_routes, review_routes
 from assay_gateway.adapters.http.routes.runtime_versions import runtime_version_routes
 from assay_gateway.adapters.http.routes.skills import skill_routes
+from assay_gateway.adapters.http.routes.traces import trace_routes
+from assay_gateway.adapters.http.routes.uploads import upload_routes
 from assay_gateway.domain.rate_limit import RateLimit
 from assay_gateway.ports import Ask, AskJson, ObjectStore, Progress, PublicEvents, Uploads
 from assay_gateway.use_cases.coalesced_reads import CoalescedReads, ParsedAnswers
@@ -49,24 +53,20 @@ def admin_routes(
         ),
     )
     for area in (
-        skill_routes(
-            submit=SubmitUpload(ask=ask, uploads=uploads),
-            read_json=ReadRecordsAsJson(ask_json=coalesced_json),
-            upload_limit=upload_limit,
-        ),
+        upload_routes(submit=SubmitUpload(ask=ask, uploads=uploads), limit=upload_limit),
+        skill_routes(read_json=ReadRecordsAsJson(ask_json=coalesced_json)),
         full_test_routes(ask=records),
-        event_routes(
+        progress_event_routes(
             ask=AskRecords(ask=coalesced),
             follow=FollowUpdates(ask=coalesced, progress=progress),
-            stream_events=StreamPublicEvents(events=public_events),
         ),
-        download_routes(
-            ask=records,
+        public_event_routes(stream_events=StreamPublicEvents(events=public_events)),
+        report_routes(render_report=RenderReport(ask=records, objects=objects)),
+        trace_routes(
             read_report=read_report,
-            render_report=RenderReport(ask=records, objects=objects),
             open_trace=OpenTrace(read_report=read_report, objects=objects),
-            open_bundle=OpenBundle(objects=objects),
         ),
+        bundle_routes(ask=records, open_bundle=OpenBundle(objects=objects)),
         review_routes(ask=records),
         audit_routes(ask=records),
         runtime_version_routes(ask=records),

@@ -3,8 +3,8 @@ import asyncio
 from assay_ingest.adapters.objects import StoredBundles, StoredUploads
 from assay_ingest.adapters.records import RecordsOnBus
 from assay_ingest.handlers import register
-from assay_ingest.service import SubmitUpload
 from assay_ingest.settings import Settings
+from assay_ingest.use_cases.submit_upload import SubmitUpload
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 

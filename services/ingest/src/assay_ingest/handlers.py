@@ -1,5 +1,5 @@
 from assay_contracts.rpc import IngestSubmit, PingIngest, Pong
-from assay_ingest.service import SubmitUpload
+from assay_ingest.use_cases.submit_upload import SubmitUpload
 from assay_servicekit.bus import Bus
 
 

@@ -163,7 +163,7 @@ async def test_changed_bundle_is_never_run(runner: Runner) -> None:
 
     assert result.failure is not None
     assert result.failure.category == "bus"
-    assert "does not have the digest" in result.failure.reason
+    assert "has sha256" in result.failure.reason
 
 
 async def test_trace_that_cannot_be_kept_is_a_failure_of_ours(runner: Runner) -> None:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay_agentkit.commands import extension
-from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, TaskFile
 from assay_rehearsal.task_commands import KnownCommand
+from assay_skillkit.commands import DocumentedCommand
+from assay_skillkit.file_names import FILE_NAME, extension
 
 _PRINTING: Final = re.compile(
     r"\bprint\b|\bprintf\b|\becho\b|stdout|console\.(?:log|info|table)|\bputs\b|\bcat\b|logging\."

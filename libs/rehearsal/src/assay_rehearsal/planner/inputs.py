@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from assay_agentkit.commands import extension
-from assay_agentkit.skillmd import SampleFile
 from assay_contracts.tasks import TaskFile
+from assay_skillkit.document import SampleFile
+from assay_skillkit.file_names import extension
 
 _RECORDS: Final = ("orders", "visits", "readings", "parcels", "members", "tickets")
 _TEXTS: Final = ("minutes", "letter", "memo", "journal", "story", "bulletin")

@@ -7,13 +7,13 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from assay_agentkit.commands import is_text_file
-from assay_agentkit.skillmd import SkillDocument, parse_skill
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn, file_text
 from assay_rehearsal.planner.rules import RulesFor
 from assay_rehearsal.planner.tasks import SkillToPlanFor, make_plan
 from assay_rehearsal.planner.wording import Wording
 from assay_rehearsal.task_commands import KnownCommand, known_commands
+from assay_skillkit.document import SkillDocument, parse_skill
+from assay_skillkit.file_names import is_text_file
 from assay_skillkit.words import content_words
 
 ANSWER_TOOL: Final = "TaskPlan"

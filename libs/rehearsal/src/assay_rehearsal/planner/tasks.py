@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_agentkit.commands import extension, is_text_file
-from assay_agentkit.skillmd import SkillDocument
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task
 from assay_rehearsal.planner.checks import checks_for, is_silent, result_name
 from assay_rehearsal.planner.inputs import file_name, input_files
@@ -18,6 +16,8 @@ from assay_rehearsal.task_commands import (
     given_inputs,
     leading_to,
 )
+from assay_skillkit.document import SkillDocument
+from assay_skillkit.file_names import extension, is_text_file
 
 NO_COMMAND_CRITERION: Final = "Without a language model only this can be told:"
 """Opens the success criterion of a task for a skill that documents no command."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_agentkit.skillmd import FILE_NAME, DocumentedCommand, SkillDocument
 from assay_rehearsal.planner.rules import PlanRules
+from assay_skillkit.commands import DocumentedCommand
+from assay_skillkit.document import SkillDocument
+from assay_skillkit.file_names import FILE_NAME
 from assay_skillkit.words import content_words, plain_words, stem
 
 _WORDS_TO_BE_FOUND_BY: Final = 4

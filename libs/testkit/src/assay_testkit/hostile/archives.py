@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from assay_ingest.domain.limits import MIB
+from assay_skillkit.limits import MIB
 from assay_testkit.archives import (
     FOLDER,
     SKILL_MD,

@@ -1,1 +1,1 @@
-"""What makes an upload good: pure rules over bytes, with no service around them."""
+"""What ingest itself decides: how a refusal is told."""

@@ -34,8 +34,10 @@ class HiddenSkill:
         Such a name cannot be kept out of any honest task; then only speaking of it as the name of a
         skill counts.
         """
-        spoken = re.findall(r"[^\W_]+", _folded(self.description))
-        return "-" not in self.name and _folded(self.name) in spoken
+        name, description = _folded(self.name), _folded(self.description)
+        if "-" in name:
+            return False
+        return name in (re.findall(r"[^\W_]+", description) if _has_case(name) else description)
 
 
 def leaks(text: str, skill: HiddenSkill) -> tuple[str, ...]:
@@ -62,6 +64,11 @@ def _folded(text: str) -> str:
     apart = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text))
     bare = "".join(sign for sign in apart if not unicodedata.combining(sign))
     return unicodedata.normalize("NFKC", bare).casefold().translate(_LOOKALIKES)
+
+
+def _has_case(text: str) -> bool:
+    """Scripts without it, such as Chinese, do not reliably set their words apart."""
+    return text.upper() != text.lower()
 
 
 def _name_pattern(skill: HiddenSkill) -> re.Pattern[str]:

@@ -1,24 +1,20 @@
-"""Reading a skill's bundle."""
+"""A skill as its planner sees it."""
 
-import hashlib
-import io
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay_contracts.skills import BundleRef
+from assay_skillkit.bundle import BundleUnreadable, read_bundle
+from assay_skillkit.skill_md.read import SKILL_MD
+from assay_skillkit.tree import SkillTree, read_start
 
 LARGEST_TEXT_FILE = 256 * 1024
 """Bytes; of a longer file the planner sees only that it is there."""
 
 
-class BundleUnreadable(Exception):
-    """The stored bytes are not the bundle that was asked for."""
-
-
 @dataclass(frozen=True, slots=True)
 class SkillFiles:
-    """A skill as its planner sees it. Paths are relative to the skill's folder."""
+    """Paths are relative to the skill's folder."""
 
     name: str
     texts: Mapping[str, str]
@@ -28,37 +24,29 @@ class SkillFiles:
 
     @property
     def skill_md(self) -> str:
-        return self.texts["SKILL.md"]
+        return self.texts[SKILL_MD]
 
 
-def read_bundle(data: bytes, *, ref: BundleRef, skill_name: str) -> SkillFiles:
-    """Verify and unpack a bundle whose files lie under `<skill_name>/`.
+def read_skill_files(data: bytes, *, ref: BundleRef, skill_name: str) -> SkillFiles:
+    """Unpack the bundle of the skill of this name.
 
     Raises:
-        BundleUnreadable: digest, zip or layout are wrong.
+        BundleUnreadable: It is none, it is another skill's, or its SKILL.md is no text.
     """
-    digest = hashlib.sha256(data).hexdigest()
-    if digest != ref.sha256:
-        raise BundleUnreadable(f"Bundle {ref.key} has sha256 {digest}, not {ref.sha256}.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {
-                info.filename.removeprefix(f"{skill_name}/"): archive.read(info)
-                for info in archive.infolist()
-                if not info.is_dir() and info.filename.startswith(f"{skill_name}/")
-            }
-    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
-        raise BundleUnreadable(f"Bundle {ref.key} is no readable zip: {error}") from error
-    texts = {path: text for path, raw in members.items() if (text := _text(raw)) is not None}
-    if "SKILL.md" not in texts:
-        raise BundleUnreadable(f"Bundle {ref.key} has no readable {skill_name}/SKILL.md.")
-    return SkillFiles(name=skill_name, texts=texts, paths=tuple(sorted(members)))
+    bundle = read_bundle(data, ref)
+    texts = {
+        path: text for path in bundle.files.sizes if (text := _text(bundle.files, path)) is not None
+    }
+    if bundle.name != skill_name or SKILL_MD not in texts:
+        raise BundleUnreadable(f"Bundle {ref.key} has no readable {skill_name}/{SKILL_MD}.")
+    return SkillFiles(name=skill_name, texts=texts, paths=tuple(sorted(bundle.files.sizes)))
 
 
-def _text(raw: bytes) -> str | None:
-    if len(raw) > LARGEST_TEXT_FILE or b"\0" in raw:
+def _text(files: SkillTree, path: str) -> str | None:
+    if files.sizes[path] > LARGEST_TEXT_FILE:
         return None
+    raw = read_start(files, path, LARGEST_TEXT_FILE)
     try:
-        return raw.decode("utf-8")
+        return None if b"\0" in raw else raw.decode("utf-8")
     except UnicodeDecodeError:
         return None

@@ -2,13 +2,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_agentkit.failures import AgentFailed
-from assay_agentkit.skillmd import parse_skill
 from assay_contracts.base import Failure, Result
 from assay_contracts.validations import ValidationPlanned, ValidationRequested
-from assay_judge.domain.bundle import BundleUnreadable, read_bundle
+from assay_judge.domain.bundle import read_skill_files
 from assay_judge.domain.plan import as_tasks, rules_for
 from assay_judge.ports import Agents, Bundles, StoreFailed
 from assay_judge.use_cases.drafts import ask_until_accepted, failure_of
+from assay_skillkit.bundle import BundleUnreadable
+from assay_skillkit.document import parse_skill
 
 _TRIES: Final = 3
 
@@ -23,7 +24,7 @@ class PlanTasks:
     async def __call__(self, request: ValidationRequested) -> Result:
         try:
             data = await self.bundles.get(request.bundle)
-            skill = read_bundle(data, ref=request.bundle, skill_name=request.skill_name)
+            skill = read_skill_files(data, ref=request.bundle, skill_name=request.skill_name)
         except (StoreFailed, BundleUnreadable) as error:
             return request.failed(Failure.of("bus", f"The skill could not be read: {error}"))
         known, count = request.known_tasks, request.task_count

@@ -2,14 +2,10 @@
 
 import asyncio
 import fcntl
-import hashlib
-import io
 import os
-import re
 import shutil
 import tempfile
 import time
-import zipfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -20,15 +16,15 @@ from assay_contracts.skills import BundleRef
 from assay_contracts.topology import BucketName
 from assay_sandbox_runner.run_ports import MountedSkills, StoreFailed
 from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
+from assay_skillkit.bundle import Bundle, BundleUnreadable, read_bundle
+from assay_skillkit.names import SkillName
 
-_SKILL_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _UNUSED_S: Final = 24 * 3600.0
 """An unpacked bundle that nobody asked for this long is dropped; it can be fetched again."""
 _FRESH_S: Final = 60.0
 """A folder this young may belong to a process that has not locked it yet."""
 _HEAD_BYTES: Final = 256 * 1024
 """Read of a skill's text file."""
-_RUNNABLE: Final = 0o111
 
 
 class Objects(Protocol):
@@ -54,10 +50,11 @@ class BundlesOnDisk:
             StoreFailed: a bundle is missing, could not be read, or is not what it should be.
             ValueError: a name that cannot be a skill's folder.
         """
-        for skill in skills:
-            if not _SKILL_NAME.fullmatch(skill.name):
-                raise ValueError(f"{skill.name!r} cannot name a skill's folder")
-        unpacked = [(skill.name, await self._unpacked(skill.bundle)) for skill in skills]
+        names = [SkillName(skill.name) for skill in skills]
+        unpacked = [
+            (name, await self._unpacked(skill.bundle))
+            for name, skill in zip(names, skills, strict=True)
+        ]
         with self._locked_folder() as folder:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
             yield MountedSkills(folder=folder, files=files)
@@ -138,38 +135,32 @@ def _is_abandoned(folder: Path) -> bool:
         os.close(handle)
 
 
-def _unpack(data: bytes, bundle: BundleRef, target: Path) -> None:
+def _unpack(data: bytes, ref: BundleRef, target: Path) -> None:
     """Unpack beside the target and rename, so that nobody ever sees half a skill."""
-    if hashlib.sha256(data).hexdigest() != bundle.sha256:
-        raise StoreFailed(f"bundle {bundle.key} does not have the digest {bundle.sha256}")
     target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        bundle = read_bundle(data, ref)
+    except BundleUnreadable as error:
+        raise StoreFailed(str(error)) from error
     beside = Path(tempfile.mkdtemp(prefix=".", dir=target.parent))
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry in archive.infolist():
-                _extract(archive, entry, beside)
+        for path in bundle.files.sizes:
+            _write(bundle, path, beside)
         beside.chmod(0o755)
         beside.rename(target)
     except OSError:
         if not target.is_dir():  # else another run was faster, with the same bytes
             raise
-    except zipfile.BadZipFile as error:
-        raise StoreFailed(f"bundle {bundle.key} is no zip: {error}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> None:
-    # A bundle holds its files below one folder, whose name is not ours to trust.
-    _, _, inner = entry.filename.partition("/")
-    if entry.is_dir() or not inner:
-        return
-    path = (folder / inner).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise StoreFailed(f"bundle entry {entry.filename!r} leaves its folder")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(archive.read(entry))
-    path.chmod(0o755 if (entry.external_attr >> 16) & _RUNNABLE else 0o644)
+def _write(bundle: Bundle, path: str, folder: Path) -> None:
+    place = folder / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("wb") as file:
+        file.writelines(bundle.files.chunks(path))
+    place.chmod(0o755 if bundle.is_program(path) else 0o644)
 
 
 def _lay_out(unpacked: Sequence[tuple[str, Path]], folder: Path) -> dict[str, frozenset[str]]:

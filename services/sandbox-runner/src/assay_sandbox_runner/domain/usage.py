@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from assay_contracts.runs import SkillUse, TraceStep, UseKind
-from assay_sandbox_runner.domain.shell import PathUse, paths_used
 from assay_sandbox_runner.domain.text import clip
+from assay_skillkit.shell.paths import PathUse, paths_used
 
 SkillFiles = Mapping[str, Collection[str]]
 """For each skill's folder name, its files relative to that folder."""

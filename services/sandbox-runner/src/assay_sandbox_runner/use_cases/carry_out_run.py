@@ -39,6 +39,7 @@ from assay_sandbox_runner.run_ports import (
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
+from assay_skillkit.names import ascii_label
 
 _WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "mending")
 
@@ -131,7 +132,7 @@ class CarryOutRun:
         async with (
             self.bundles.mounted(request.skills) as skills,
             self.provider.open(
-                name=f"{request.step_id}.{request.attempt}",
+                name=ascii_label(f"{request.step_id}.{request.attempt}"),
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
                 base=request.base,

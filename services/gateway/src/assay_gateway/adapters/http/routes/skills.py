@@ -1,12 +1,11 @@
-"""Upload, list, detail and status of skills."""
+"""The skills there are: list, detail, status and validations."""
 
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from assay_contracts.base import Model
-from assay_contracts.rest import UploadAnswer
 from assay_contracts.rpc import (
     GetSkill,
     GetStatus,
@@ -19,55 +18,17 @@ from assay_contracts.rpc import (
     ValidationHistory,
 )
 from assay_contracts.skills import SkillStatus, ValidationStage
-from assay_gateway.adapters.http.idempotency_key import AskedBy
-from assay_gateway.adapters.http.multipart import REQUEST_BODY, received_file
 from assay_gateway.adapters.http.paging import Page, Size
 from assay_gateway.adapters.http.problems import responses
-from assay_gateway.domain.rate_limit import RateLimit
-from assay_gateway.domain.uploads import Upload
 from assay_gateway.use_cases.records import ReadRecordsAsJson
-from assay_gateway.use_cases.uploads import SubmitUpload
 
 
-def skill_routes(
-    *, submit: SubmitUpload, read_json: ReadRecordsAsJson, upload_limit: RateLimit
-) -> APIRouter:
+def skill_routes(*, read_json: ReadRecordsAsJson) -> APIRouter:
     router = APIRouter(prefix="/skills", tags=["skills"])
 
     async def shown(question: Rpc[Model]) -> Response:
         # The records answer in the shape of this API; reading and writing it anew changes nothing.
         return Response(await read_json(question), media_type="application/json")
-
-    @router.post(
-        "/upload",
-        openapi_extra=REQUEST_BODY,
-        responses=responses(
-            "INVALID_SKILL_FORMAT",
-            "INVALID_ZIP",
-            "SKILL_ALREADY_EXISTS",
-            "REQUEST_IN_PROGRESS",
-            "FILE_TOO_LARGE",
-        ),
-    )
-    async def upload_skill(
-        request: Request,
-        by: AskedBy,
-        validate: Annotated[
-            bool, Query(description="Whether to start the skill's validation at once.")
-        ] = True,
-    ) -> UploadAnswer:
-        """Check a zipped skill and start its validation; refused with every reason at once."""
-        upload_limit.admit(by["actor"], "Too many uploads in a short time.")
-        async with received_file(request) as file:
-            upload = Upload(
-                filename=file.filename or "",
-                content=file.file,
-                size=file.size or 0,
-                uploaded_by=by["actor"],
-                start_validation=validate,
-                idempotency_key=by["idempotency_key"],
-            )
-            return UploadAnswer.of(await submit(upload))
 
     @router.get("", response_model=SkillPage)
     async def list_skills(

@@ -1,0 +1,1 @@
+"""Zips, read without trusting them."""

@@ -1,0 +1,92 @@
+"""The shell commands that a SKILL.md documents."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from assay_skillkit.json_size import first_within
+from assay_skillkit.shell.blocks import block_commands
+from assay_skillkit.skill_md.markdown import FencedBlock, Markdown, plain_text
+
+MAX_COMMANDS: Final = 200
+MAX_COMMAND: Final = 2_000
+MAX_BYTES: Final = 64 * 1024
+"""Of all commands together, as JSON."""
+
+_SHELLS: Final = frozenset({"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session"})
+_PROGRAMS: Final = re.compile(r"^(?:python3?|node|bash|sh|uv run|npx|deno|ruby|perl|\./)\b|^\./")
+DATA_LANGUAGES: Final = frozenset(
+    {"csv", "tsv", "json", "jsonl", "yaml", "yml", "xml", "html", "ini", "toml", "sql"}
+    | {"text", "txt", "plaintext", "markdown", "md", "log", ""}
+)
+_OUTPUT_WORDS: Final = re.compile(
+    r"\b(output|outputs|prints?|printed|produces?|returns?|result|results|response)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedCommand:
+    command: str
+    """As a shell would take it: prompt and comments gone, continued lines joined."""
+    heading: str
+    """Of the section it stands in."""
+    lead: str
+    """What is said right before it: the comment above it, else the paragraph above its block."""
+    expected_output: str = ""
+    """What it is documented to print; empty if nothing is."""
+    written: str = ""
+    """As it stands in the document, prompt gone, on as many lines."""
+
+
+def holds_commands(block: FencedBlock) -> bool:
+    """Whether it is a shell block, by its language or, where it has none, by its first line."""
+    if block.language in _SHELLS:
+        return True
+    first = next((line for line in block.lines if line.strip()), "")
+    return not block.language and bool(_PROGRAMS.match(first.strip().removeprefix("$ ")))
+
+
+def shows_output(block: FencedBlock) -> bool:
+    """Whether it shows what a command prints, as the words above it say."""
+    return block.language in DATA_LANGUAGES and bool(_OUTPUT_WORDS.search(block.lead))
+
+
+def documented_commands(document: Markdown) -> tuple[DocumentedCommand, ...]:
+    """Commands in order of appearance, with what is said about them.
+
+    A command that goes on over several lines (a backslash, a loop, a here-document) is one.
+    """
+    return tuple(_documented(document.blocks))
+
+
+def commands_as_written(document: Markdown) -> tuple[str, ...]:
+    """The documented commands as they stand there, as many as go into a message."""
+    found = (
+        command.written
+        for command in documented_commands(document)
+        if len(command.written) <= MAX_COMMAND
+    )
+    return tuple(first_within(islice(found, MAX_COMMANDS), MAX_BYTES))
+
+
+def _documented(blocks: Sequence[FencedBlock]) -> Iterator[DocumentedCommand]:
+    for index, block in enumerate(blocks):
+        if not holds_commands(block):
+            continue
+        found = [
+            DocumentedCommand(
+                command=each.command,
+                heading=block.heading,
+                lead=plain_text(each.comment or block.lead),
+                expected_output=each.output,
+                written=each.written,
+            )
+            for each in block_commands(block.lines)
+        ]
+        after = blocks[index + 1] if index + 1 < len(blocks) else None
+        if found and after and shows_output(after) and after.heading == block.heading:
+            found[-1] = replace(found[-1], expected_output=found[-1].expected_output or after.text)
+        yield from found

@@ -1,0 +1,1 @@
+"""SKILL.md: read, checked and written."""

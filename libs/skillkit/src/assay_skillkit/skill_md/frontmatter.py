@@ -1,0 +1,179 @@
+"""The YAML at the top of SKILL.md, read as the reference library reads it, with line numbers."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from strictyaml import YAMLError, ruamel  # type: ignore[import-untyped]
+from strictyaml.exceptions import FlowMappingDisallowed  # type: ignore[import-untyped]
+from strictyaml.parser import StrictYAMLLoader  # type: ignore[import-untyped]
+from strictyaml.ruamel.comments import CommentedMap  # type: ignore[import-untyped]
+
+from assay_contracts.skills import Finding
+from assay_skillkit.limits import LIMITS, Limits
+from assay_skillkit.rules import skill as rules
+from assay_skillkit.rules.rule import shown
+from assay_skillkit.skill_md.plain_yaml import read_plain
+
+SPEC_KEYS: Final = frozenset(
+    {"name", "description", "license", "allowed-tools", "metadata", "compatibility"}
+)
+Value = str | list[Any] | dict[str, Any]
+
+_FENCE: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_MOST_BRACKETS: Final = 500
+"""The YAML reader takes quadratic time in nested brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    values: dict[str, Value]
+    lines: dict[str, int]
+    """Where each top-level key stands, counted from 1."""
+    flow: tuple[str, ...]
+    """The keys that have brackets in their value, which strict YAML refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """SKILL.md in its two parts; `yaml` is None where it cannot be told apart."""
+
+    yaml: str | None
+    body: str
+    body_line: int
+    """The line of SKILL.md on which `body` starts."""
+    finding: Finding | None = None
+
+
+def part(text: str, path: str) -> Parted:
+    """Split SKILL.md at its fences. Only a line that is `---` and nothing else closes it."""
+    if not text.startswith("---"):
+        finding = rules.FRONTMATTER_MISSING.at("SKILL.md does not start with `---`.", path, 1)
+        return Parted(None, text, 1, finding)
+    closing = _FENCE.search(text, text.find("\n") + 1) if "\n" in text else None
+    if closing is None:
+        finding = rules.FRONTMATTER_NOT_CLOSED.at(
+            "The frontmatter has no closing line `---`.", path, 1
+        )
+        return Parted(None, "", 1, finding)
+    body = text[closing.end() :]
+    return Parted(text[3 : closing.start()], body, text.count("\n", 0, closing.end()) + 1)
+
+
+class _Strict(StrictYAMLLoader):  # type: ignore[misc]
+    label = "SKILL.md"
+    allow_flow_style = False
+
+
+class _WithFlow(StrictYAMLLoader):  # type: ignore[misc]
+    label = "SKILL.md"
+    allow_flow_style = True
+
+
+def parse(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatter | Finding:
+    """Read frontmatter. Every scalar is text, as the specification's strict YAML has it.
+
+    Brackets (`[a, b]`, `{a: b}`), which strict YAML refuses, are read under keys that the
+    specification does not know, since those keys are only warned about.
+    """
+    if len(yaml) > limits.frontmatter:
+        return rules.FRONTMATTER_TOO_LARGE.at(
+            f"The frontmatter has {len(yaml):,} characters; {limits.frontmatter:,} is the most.",
+            path,
+        )
+    if odd := _UNPRINTABLE.search(yaml):
+        return rules.SKILL_MD_CONTROL.at(
+            f"The frontmatter holds the character U+{ord(odd[0]):04X}.",
+            path,
+            yaml.count("\n", 0, odd.start()) + 1,
+        )
+    if plain := read_plain(yaml):
+        values, lines = plain
+        return Frontmatter({**values}, lines, ())
+    try:
+        document = _load(yaml)
+    except YAMLError as error:
+        return _yaml_finding(error, path)
+    except RecursionError:
+        return rules.FRONTMATTER_YAML.at("The frontmatter is nested too deeply.", path)
+    except (ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        # The reader trips over its own feet on some input (an escape beyond Unicode, an odd merge).
+        return rules.FRONTMATTER_YAML.at(f"The YAML cannot be read: {shown(str(error))}.", path)
+    if not isinstance(document, CommentedMap):
+        return rules.FRONTMATTER_NOT_A_MAPPING.at(
+            "The frontmatter is not made of `key: value` lines.", path, 1
+        )
+    return Frontmatter(
+        {str(key): _plain(value) for key, value in document.items()},
+        {str(key): document.lc.key(key)[0] + 1 for key in document},
+        tuple(str(key) for key, value in document.items() if _has_flow(value)),
+    )
+
+
+def _load(yaml: str) -> object:
+    try:
+        return ruamel.load(yaml, Loader=_Strict)
+    except FlowMappingDisallowed as refused:
+        if yaml.count("[") + yaml.count("{") > _MOST_BRACKETS:
+            raise
+        document = ruamel.load(yaml, Loader=_WithFlow)
+        if not isinstance(document, CommentedMap) or _flow_in_spec_keys(document):
+            raise refused from None
+        return document
+
+
+def _flow_in_spec_keys(document: Any) -> bool:
+    return bool(document.fa.flow_style()) or any(
+        _has_flow(value) for key, value in document.items() if str(key) in SPEC_KEYS
+    )
+
+
+def _has_flow(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value.fa.flow_style()) or any(map(_has_flow, value.values()))  # type: ignore[attr-defined]
+    if isinstance(value, list):
+        return bool(value.fa.flow_style()) or any(map(_has_flow, value))  # type: ignore[attr-defined]
+    return False
+
+
+def _plain(value: object) -> Value:
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return "" if value is None else str(value)
+
+
+def _yaml_finding(error: Any, path: str) -> Finding:
+    problem = getattr(error, "problem", None) or str(error)
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    line = None if mark is None else mark.line + 1
+    return rules.FRONTMATTER_YAML.at(f"The YAML cannot be read: {shown(str(problem))}.", path, line)
+
+
+def unsafe_values(found: Frontmatter, path: str) -> Iterator[Finding]:
+    """Values that an escape made into something no database or terminal should be given."""
+    for key, value in found.values.items():
+        if any(_is_unsafe(text) for text in (key, *_texts(value))):
+            yield rules.FRONTMATTER_CONTROL.at(
+                f"`{shown(key)}` holds a control character.", path, found.lines[key]
+            )
+
+
+def _texts(value: Value) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+        return
+    if isinstance(value, dict):
+        yield from value
+    for inner in value.values() if isinstance(value, dict) else value:
+        yield from _texts(inner)
+
+
+def _is_unsafe(text: str) -> bool:
+    return not text.isprintable() and any(
+        unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t\x85" for c in text
+    )
