@@ -10,7 +10,7 @@ SOURCES := $(wildcard $(addsuffix /src,$(PACKAGES)) $(addsuffix /tests,$(PACKAGE
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test up check format bench lock schemas
+.PHONY: help setup demo test up check format bench docs lock schemas
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -42,6 +42,9 @@ bench: $(READY) ## Measure the platform's overhead and idle memory
 schemas: $(READY) ## Write the JSON Schemas of all messages and the AsyncAPI document anew
 	$(BIN)/python -m assay_contracts.schemas libs/contracts/schemas
 	$(BIN)/python -m assay_contracts.asyncapi libs/contracts/asyncapi.json
+
+docs: $(READY) ## Write the reference of all settings anew
+	$(BIN)/python -m assay_cli.settings_reference docs/configuration.md
 
 lock: ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
 	@$(FIND_UV); \
