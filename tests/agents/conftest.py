@@ -34,10 +34,10 @@ from assay_judge.use_cases.write_report import WriteReport
 from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
 from assay_reporting.markdown import render_markdown
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_scorer.domain.conductor import Admitted, Fact, decide
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation

@@ -13,11 +13,11 @@ from assay_contracts.runs import RunFinished, Trace
 from assay_contracts.tasks import FileCheck
 from assay_contracts.validations import CleanupFinished, CleanupRequested, ValidationProgressed
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
-from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.app import create_app
-from assay_sandbox_runner.ports import SandboxUnavailable
 from assay_sandbox_runner.settings import Settings
 from assay_sandbox_runner.workers.sweep import sweeping
+from assay_sandboxes.fake.provider import FakeProvider
+from assay_sandboxes.port import SandboxUnavailable
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
 from assay_testkit.runner import Store, a_run, a_task, about_snapshots

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
-from assay_sandbox_runner.ports import ExecResult, SandboxUnavailable
+from assay_sandboxes.port import ExecResult, SandboxUnavailable
 
 
 def result_of(text: str, exit_code: int = 0) -> ExecResult:

@@ -1,8 +1,8 @@
 """A run: one set of tasks carried out in one sandbox, and the traces it leaves."""
 
-from typing import ClassVar, Final, Literal, Protocol
+from typing import Annotated, ClassVar, Final, Literal, Protocol
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
@@ -10,7 +10,8 @@ from assay_contracts.tasks import CheckResult, Task, TaskId
 
 RunKind = Literal["online", "offline", "regression", "mending"]
 """`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
-SandboxKind = Literal["bubblewrap", "daytona", "fake"]
+SandboxKind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
+"""Who provides a sandbox, by the name that the provider gives itself."""
 NetworkMode = Literal["open", "blocked"]
 UseKind = Literal["read", "run"]
 Bound = Literal["steps", "time", "output", "tokens"]

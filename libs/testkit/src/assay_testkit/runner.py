@@ -30,13 +30,13 @@ from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.domain.package_managers import package_managers
-from assay_sandbox_runner.ports import SKILLS, Limits, SandboxProvider
-from assay_sandbox_runner.run_ports import StoreFailed
+from assay_sandbox_runner.ports import StoreFailed
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
+from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
 
 SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)

@@ -4,7 +4,6 @@ from contextlib import asynccontextmanager
 
 from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
@@ -13,7 +12,6 @@ from assay_sandbox_runner.adapters.progress import LiveProgress
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.handlers import register
-from assay_sandbox_runner.ports import SKILLS, Limits, SandboxProvider
 from assay_sandbox_runner.settings import Settings
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
@@ -23,6 +21,8 @@ from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
+from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
+from assay_sandboxes.providers import open_provider
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 
@@ -34,7 +34,12 @@ def create_app(settings: Settings) -> Service:
         ModelMisconfigured: the executor's model cannot be opened.
     """
     bus = Bus(settings, "sandbox-runner")
-    provider = open_provider(settings)
+    provider = open_provider(
+        settings,
+        state_dir=settings.state_dir,
+        # As many in the background as in front, so that neither waits for the other.
+        at_once=2 * settings.concurrency,
+    )
     bundles = BundlesOnDisk(bus.objects, settings.state_dir)
     register(
         bus,
@@ -75,31 +80,6 @@ def carry_out_run(
             memory_bytes=settings.sandbox_memory_mb * 1024**2,
         ),
         task_seconds=settings.task_seconds,
-    )
-
-
-def open_provider(settings: Settings) -> SandboxProvider:
-    """Who provides the sandboxes; nothing is connected yet."""
-    if settings.sandbox == "bubblewrap":
-        return BubblewrapProvider(settings.state_dir, snapshot_ttl=settings.snapshot_ttl)
-    from assay_sandbox_runner.adapters.daytona import (  # noqa: PLC0415  # takes half a second
-        Account,
-        DaytonaProvider,
-    )
-
-    assert settings.daytona_api_key is not None
-    account = Account(
-        api_key=settings.daytona_api_key.get_secret_value(),
-        api_url=settings.daytona_api_url,
-        target=settings.daytona_target,
-        snapshot=settings.daytona_snapshot,
-    )
-    return DaytonaProvider(
-        account,
-        # As many in the background as in front, so that neither waits for the other.
-        most=2 * settings.concurrency,
-        sandbox_ttl=settings.daytona_ttl,
-        snapshot_ttl=settings.snapshot_ttl,
     )
 
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.domain.network_calls import TaskWindow, attribute_to_tasks
+from assay_sandboxes.port import ObservedCall
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

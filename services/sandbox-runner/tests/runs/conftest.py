@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_testkit.runner import Runner
 
 

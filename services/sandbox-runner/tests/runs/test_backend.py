@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_rehearsal.model import RehearsalModel
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES, SandboxBackend
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
-from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import Limits, Sandbox, SandboxUnavailable
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.fake.provider import FakeProvider
+from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
 from assay_testkit.runner import a_task
 
 # One sandbox for all tests, which lives in one event loop with them.

@@ -8,13 +8,13 @@ import pytest
 import pytest_asyncio
 
 from assay_contracts.tasks import Check, CheckResult, CommandCheck, FileCheck, PatternCheck
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
 from assay_sandbox_runner.adapters.patterns import find_pattern
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.work_done import WorkDone
-from assay_sandbox_runner.ports import Sandbox
-from assay_sandbox_runner.run_ports import PatternProblem
+from assay_sandbox_runner.ports import PatternProblem
 from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.port import Sandbox
 
 # One sandbox for all checks, which lives in one event loop with them.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

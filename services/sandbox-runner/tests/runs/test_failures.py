@@ -11,10 +11,10 @@ import pytest
 
 from assay_contracts.runs import ModelUse, NetworkMode, RunFinished, RunKind
 from assay_rehearsal.conversation import Reply, Turn
-from assay_sandbox_runner.adapters.fake import FakeProvider
 from assay_sandbox_runner.adapters.step_recorder import SkillNotDisclosed
 from assay_sandbox_runner.domain.work_done import WorkDone
-from assay_sandbox_runner.ports import (
+from assay_sandboxes.fake.provider import FakeProvider
+from assay_sandboxes.port import (
     WORKSPACE,
     ExecResult,
     Limits,

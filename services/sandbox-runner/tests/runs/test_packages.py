@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from assay_contracts.runs import Ecosystem, Package, RunFinished
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
-from assay_sandbox_runner.adapters.fake import FakeProvider, Reply
 from assay_sandbox_runner.domain.package_managers import package_managers
-from assay_sandbox_runner.ports import SKILLS, Sandbox
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.fake.provider import FakeProvider
+from assay_sandboxes.fake.sandbox import Reply
+from assay_sandboxes.port import SKILLS, Sandbox
 from assay_testkit.runner import Runner, a_run, wheel
 
 MANAGERS = package_managers(skills=SKILLS)

@@ -19,7 +19,7 @@ from typing_extensions import override
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox, SandboxUnavailable
+from assay_sandboxes.port import ExecResult, FileError, Sandbox, SandboxUnavailable
 
 SHOWN_CHARS: Final = 30_000
 """Of a command's output, shown to the agent. More would make deepagents write it to a file."""

@@ -18,7 +18,7 @@ from assay_sandbox_runner.adapters.shared_installations import SharedInstallatio
 from assay_sandbox_runner.adapters.step_recorder import StepRecorder
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.work_done import WorkDone
-from assay_sandbox_runner.ports import SKILLS, Sandbox
+from assay_sandboxes.port import SKILLS, Sandbox
 
 PROMPT_VERSION: Final = "executor-2"
 """Changes with every change of `prompts/executor.md`."""

@@ -9,7 +9,7 @@ from assay_sandbox_runner.domain.install_commands import (
     does_the_same_in_every_folder,
     removes_packages,
 )
-from assay_sandbox_runner.ports import ExecResult
+from assay_sandboxes.port import ExecResult
 
 
 @dataclass(slots=True)

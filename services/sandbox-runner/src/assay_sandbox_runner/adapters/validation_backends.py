@@ -10,7 +10,7 @@ from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.deepagents_backend import SandboxBackend
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import WORKSPACE, SandboxProvider
+from assay_sandboxes.port import WORKSPACE, SandboxProvider
 
 
 class ValidationBackends:

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from assay_contracts.runs import NetworkCall
-from assay_sandbox_runner.domain.calls import ObservedCall
 from assay_sandbox_runner.domain.text import clip
+from assay_sandboxes.port import ObservedCall
 
 LISTED_CALLS: Final = 1000
 """Network calls that a message lists; more would not fit into one."""

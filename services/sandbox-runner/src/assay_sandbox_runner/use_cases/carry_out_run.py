@@ -26,8 +26,7 @@ from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
 from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.ports import Limits, SandboxProvider, SandboxUnavailable
-from assay_sandbox_runner.run_ports import (
+from assay_sandbox_runner.ports import (
     AgentsForRun,
     Bundles,
     ExecutingAgents,
@@ -39,6 +38,7 @@ from assay_sandbox_runner.run_ports import (
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
+from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
 from assay_skillkit.names import ascii_label
 
 _WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "mending")

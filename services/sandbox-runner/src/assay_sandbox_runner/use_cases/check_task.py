@@ -8,8 +8,8 @@ from assay_contracts.tasks import Check, CheckResult, CommandCheck, FileCheck, P
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.work_done import WorkDone
-from assay_sandbox_runner.ports import FileError, Sandbox
-from assay_sandbox_runner.run_ports import FindPattern, PatternProblem
+from assay_sandbox_runner.ports import FindPattern, PatternProblem
+from assay_sandboxes.port import FileError, Sandbox
 
 _DETAIL_CHARS: Final = 2000
 _MISSING, _NO_FILE, _EMPTY = 3, 4, 5

@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 from assay_contracts.base import Failure, Result
 from assay_contracts.validations import CleanupFinished, CleanupRequested
-from assay_sandbox_runner.ports import SandboxProvider, SandboxUnavailable
+from assay_sandboxes.port import SandboxProvider, SandboxUnavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Final
 from assay_contracts.runs import Ecosystem, Package
 from assay_sandbox_runner.domain.package_managers import PackageManager
 from assay_sandbox_runner.domain.packages import replaced_packages
-from assay_sandbox_runner.ports import Sandbox
+from assay_sandboxes.port import Sandbox
 
 _ANSWER_S: Final = 20.0
 _MOST_PACKAGES: Final = 5

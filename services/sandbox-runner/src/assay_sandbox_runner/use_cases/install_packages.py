@@ -5,7 +5,7 @@ from typing import Final
 from assay_contracts.runs import Ecosystem, Package
 from assay_sandbox_runner.domain.package_managers import PackageManager
 from assay_sandbox_runner.domain.text import clip
-from assay_sandbox_runner.ports import Sandbox
+from assay_sandboxes.port import Sandbox
 
 _REASON_CHARS: Final = 1500
 

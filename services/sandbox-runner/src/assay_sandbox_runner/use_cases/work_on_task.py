@@ -15,9 +15,9 @@ from assay_sandbox_runner.domain.outcome import files_made, outcome_of
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
 from assay_sandbox_runner.domain.work_done import NOTHING_DONE
-from assay_sandbox_runner.ports import SKILLS, WORKSPACE, Sandbox, SandboxUnavailable
-from assay_sandbox_runner.run_ports import ExecutingAgents, MountedSkills
+from assay_sandbox_runner.ports import ExecutingAgents, MountedSkills
 from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandboxes.port import SKILLS, WORKSPACE, Sandbox, SandboxUnavailable
 
 _LISTED_FILES: Final = 200
 _LIST_FILES: Final = (

@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from assay_sandbox_runner.ports import SandboxUnavailable
+from assay_sandboxes.port import SandboxUnavailable
 from assay_servicekit.background import background
 from assay_servicekit.periodic import periodic
 
