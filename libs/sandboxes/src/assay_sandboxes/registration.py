@@ -22,7 +22,7 @@ class ProviderSettings(BaseSettings):
     )
 
     sandbox: SandboxKind = Field(default="bubblewrap", validation_alias="ASSAY_SANDBOX")
-    """Who provides the sandboxes, by the provider's kind: `bubblewrap` or `daytona`."""
+    """Who provides the sandboxes: `bubblewrap`, on this machine, or another such as `daytona`."""
     snapshot_ttl: timedelta = Field(
         default=timedelta(hours=24), validation_alias="ASSAY_SNAPSHOT_TTL"
     )
