@@ -38,7 +38,8 @@ from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_skillkit.bundle import write_bundle
@@ -121,7 +122,7 @@ class Platform:
                 work = work.model_copy(update={"skills": (*work.skills, *beside)})
             result = await self.worker(work, store)(work)
             said.append(result)
-            assert isinstance(result, Fact)
+            assert isinstance(result, ConductorInput)
             decision = decide(decision.validation, result, NOW)
         for outgoing in decision.outgoing:
             if isinstance(outgoing.message, Work):

@@ -72,6 +72,17 @@ async def test_a_wake_does_not_wait_for_the_clock() -> None:
         await rounds.reach(2)
 
 
+async def test_without_a_clock_there_are_rounds_only_when_woken() -> None:
+    rounds = Rounds()
+    worker = periodic("test", rounds, every=None)
+    async with running(worker):
+        await asyncio.sleep(0.02)
+        assert rounds.count == 0
+        for count in (1, 2):
+            worker.wake()
+            await rounds.reach(count)
+
+
 async def test_a_wake_during_a_round_is_not_lost() -> None:
     begun, go_on, rounds = asyncio.Event(), asyncio.Event(), Rounds()
 

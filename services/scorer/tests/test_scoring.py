@@ -17,10 +17,12 @@ from assay_contracts.scores import (
 )
 from assay_contracts.skills import Dependencies, FileEntry, SkillManifest
 from assay_scorer.domain import scoring
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.recompute import difference
 from assay_scorer.domain.scoring import Observed
-from assay_scorer.domain.validation import REGRESSION_LIMIT, Validation, time_limit
+from assay_scorer.domain.time_limits import time_limit
+from assay_scorer.domain.validation import REGRESSION_LIMIT, Validation
 from assay_scorer.domain.work import open_work
 from assay_testkit.reports import a_call
 from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
@@ -199,7 +201,7 @@ def judged(
                 outcome.model_copy(update={"skills_used": ()}) for outcome in result.outcomes[used:]
             )
             result = result.model_copy(update={"outcomes": (*result.outcomes[:used], *unused)})
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 

@@ -366,3 +366,15 @@ class ListValidations(Rpc[ValidationHistory]):
     skill_id: UUID
     page: int = Field(default=1, ge=1)
     size: int = Field(default=20, ge=1, le=100)
+
+
+QUESTIONS: Final[tuple[type[Message], ...]] = (
+    PingRecords,
+    ListSkills,
+    GetSkill,
+    GetStatus,
+    GetReport,
+    GetBundle,
+    ListValidations,
+)
+"""What the gateway asks of the records here."""

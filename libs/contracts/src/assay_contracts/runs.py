@@ -183,6 +183,8 @@ class RunFinished(CountsNetworkCalls, Result):
     """How many more there were than a message can list."""
     sandbox: SandboxProof | None = None
     candidate: str | None = None
+    candidate_expires_at: AwareDatetime | None = None
+    """Until when the snapshot is there if nobody asks to keep it; not said by older runners."""
     packages_before: tuple[Package, ...] = ()
     packages_after: tuple[Package, ...] = ()
     offered: tuple[Package, ...] = ()

@@ -25,13 +25,13 @@ class Periodic:
         name: str,
         do_round: Callable[[], Awaitable[object]],
         *,
-        every: timedelta,
+        every: timedelta | None,
         min_pause: timedelta,
         transient: tuple[type[Exception], ...],
     ) -> None:
         self._name = name
         self._do_round = do_round
-        self._every_s = every.total_seconds()
+        self._every_s = None if every is None else every.total_seconds()
         self._min_pause_s = min_pause.total_seconds()
         self._transient = transient
         self._woken = asyncio.Event()
@@ -42,6 +42,8 @@ class Periodic:
 
     async def run(self) -> None:
         """Do rounds until cancelled. Raises whatever a round raises that is not transient."""
+        if self._every_s is None:
+            await self._woken.wait()
         while True:
             self._woken.clear()
             try:
@@ -61,7 +63,7 @@ def periodic(
     name: str,
     do_round: Callable[[], Awaitable[object]],
     *,
-    every: timedelta,
+    every: timedelta | None,
     min_pause: timedelta = timedelta(0),
     transient: tuple[type[Exception], ...] = TRANSIENT,
 ) -> Periodic:
@@ -73,7 +75,8 @@ def periodic(
     Args:
         name: the worker, as logs call it.
         do_round: one round. What it returns is nobody's concern.
-        every: how long to wait after a round for the next one.
+        every: how long to wait after a round for the next one; None for rounds only when woken,
+            the first one included.
         min_pause: how long to wait even if woken: all who wake it meanwhile share one round.
         transient: exceptions that pass by themselves.
     """

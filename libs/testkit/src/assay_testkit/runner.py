@@ -5,6 +5,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 from uuid import UUID
@@ -43,6 +44,7 @@ SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)
 
 VALIDATION: Final = UUID(int=1)
 SKILL: Final = UUID(int=2)
+SNAPSHOT_TTL: Final = timedelta(days=1)
 
 MANUAL: Final = """---
 name: word-counter
@@ -173,6 +175,7 @@ class Runner:
             find_other_versions=FindOtherVersions(managers=managers),
             limits=Limits(output_bytes=OUTPUT_BYTES),
             task_seconds=task_seconds,
+            snapshot_ttl=SNAPSHOT_TTL,
         )
 
     def mounts(self) -> list[Path]:

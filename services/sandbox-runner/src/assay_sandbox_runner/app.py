@@ -80,6 +80,7 @@ def carry_out_run(
             memory_bytes=settings.sandbox_memory_mb * 1024**2,
         ),
         task_seconds=settings.task_seconds,
+        snapshot_ttl=settings.snapshot_ttl,
     )
 
 

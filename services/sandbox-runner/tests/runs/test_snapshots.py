@@ -1,12 +1,22 @@
 """Environments that runs keep: started from, kept for good, and deleted."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from assay_contracts.tasks import CommandCheck
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
-from assay_testkit.runner import SCRIPT, Runner, a_run, a_task, about_snapshots, finished
+from assay_testkit.runner import (
+    SCRIPT,
+    SNAPSHOT_TTL,
+    Runner,
+    a_run,
+    a_task,
+    about_snapshots,
+    finished,
+)
 
 
 async def test_offline_run_starts_from_what_the_online_run_installed(runner: Runner) -> None:
@@ -29,6 +39,10 @@ async def test_offline_run_starts_from_what_the_online_run_installed(runner: Run
     )
 
     assert online.candidate == "candidate-1"
+    assert online.candidate_expires_at is not None
+    until = online.candidate_expires_at - datetime.now(UTC)
+    assert abs(until - SNAPSHOT_TTL) < timedelta(minutes=5)
+    assert offline.candidate_expires_at is None
     assert offline.sandbox is not None
     assert offline.sandbox.base == "candidate-1"
     assert [check.passed for check in offline.outcomes[0].checks] == [True, True]

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
@@ -69,6 +70,8 @@ class CarryOutRun:
     limits: Limits
     task_seconds: float
     """Longest that one task may take, whatever time the run has."""
+    snapshot_ttl: timedelta
+    """How long a snapshot is there that nobody asks to keep."""
 
     async def __call__(self, request: RunRequested) -> Result:
         """What came of the tasks; or why the platform could not find out."""
@@ -114,6 +117,7 @@ class CarryOutRun:
             network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
             sandbox=proof,
             candidate=candidate,
+            candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
             packages_before=packages.before,
             packages_after=packages.after,
             offered=packages.other_versions,
