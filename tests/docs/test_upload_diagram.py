@@ -1,4 +1,4 @@
-"""The picture of an upload is true: each message exists, and goes from who says it to who hears it."""
+"""The picture of an upload is true: every message goes from who says it to who hears it."""
 
 import re
 from typing import Final
