@@ -1,4 +1,4 @@
-"""Every file, folder, module and page that a page speaks of is there."""
+"""Every file, folder, module, name and page that a page speaks of is there."""
 
 import re
 import subprocess
@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.architecture.packages import PACKAGES, ROOT, home, import_name, source
+from tests.architecture.packages import PACKAGES, ROOT, home, import_name, modules, source
 from tests.docs.pages import GUIDES, PAGES, code_in, links_in, name_of
 
 FOLDERS: Final = {"bench", "cli", "docs", "examples", "libs", "services", "tests"}
 PATH: Final = re.compile(r"[\w.-]+(/[\w.-]+)*/?")
 MODULE: Final = re.compile(r"assay_\w+(\.\w+)+")
+NAME: Final = re.compile(r"_?[A-Z][A-Z_]{3,}|([A-Z][a-z]+){2,}")
+"""A constant or a class."""
+FOREIGN: Final = {"EventSource"}
 
 
 @cache
@@ -68,6 +71,12 @@ def is_importable(module: str) -> bool:
     return place is not None
 
 
+@cache
+def names_in_source() -> frozenset[str]:
+    sources = (path.read_text() for package in PACKAGES for path in modules(package))
+    return frozenset(re.findall(r"\w+", "\n".join(sources)))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_path_is_there(page: Path) -> None:
     missing = {code for code in code_in(page) if is_path(code) and not is_there(code, page)}
@@ -86,6 +95,12 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         link for link in links_in(page) if not (page.parent / link.partition("#")[0]).exists()
     }
     assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_name_is_in_the_source(page: Path) -> None:
+    names = {code for code in code_in(page) if NAME.fullmatch(code)}
+    assert not names - names_in_source() - FOREIGN
 
 
 def test_every_page_is_reached_from_the_index() -> None:
