@@ -339,7 +339,8 @@ async def test_an_obedient_grader_cannot_be_told_more_than_code_saw(
     assert report.verdict == "failed"
     for grade in report.runs[0].grades:
         assert grade.grade <= 2
-        assert "Lowered from 5" in grade.reasons
+        assert grade.judge_grade == 5
+        assert [lowering.rule for lowering in grade.lowered_by] == ["every-check-failed"]
         assert len(grade.samples) == 3
 
 

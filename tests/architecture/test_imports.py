@@ -90,6 +90,14 @@ def test_use_cases_know_no_broker_web_database_sandbox_or_agent(service: str) ->
         assert not adapters, f"{path} imports {adapters}"
 
 
+@pytest.mark.parametrize("service", SERVICES)
+def test_sql_lies_in_adapters_only(service: str) -> None:
+    for part in ("ports", "workers"):
+        for path in modules(service, part):
+            used = {top(module) for module in imports(path)}
+            assert not used & {"sqlalchemy", "asyncpg", "alembic"}, f"{path} holds SQL"
+
+
 def test_contracts_depend_on_pydantic_alone() -> None:
     for path in modules("contracts"):
         foreign = {

@@ -8,14 +8,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from assay_cli.exit_codes import CommandError, Exit
+from assay_skillkit.archive.paths import is_junk
+from assay_skillkit.file_names import SKILL_MD
 
-LEFT_OUT: Final = frozenset(
-    {
-        *(".git", ".hg", ".svn", ".DS_Store", ".venv", "__pycache__"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache"),
-    }
-)
-"""What tools leave in a working folder and nobody means to hand out."""
 EARLIEST_ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -37,8 +32,8 @@ def pack(source: Path, target: BinaryIO) -> Packed:
     if not source.is_dir():
         raise _bad(f"{source} does not exist: name a skill's folder, or a zip of one.")
     folder = source.resolve()
-    if not (folder / "SKILL.md").is_file():
-        raise _bad(f"{source} holds no SKILL.md: name the folder that holds it.")
+    if not (folder / SKILL_MD).is_file():
+        raise _bad(f"{source} holds no {SKILL_MD}: name the folder that holds it.")
     left_out: list[str] = []
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in _files(folder, folder, left_out):
@@ -54,7 +49,7 @@ def pack(source: Path, target: BinaryIO) -> Packed:
 def _files(folder: Path, root: Path, left_out: list[str]) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         shown = path.relative_to(root).as_posix()
-        if path.name in LEFT_OUT:
+        if is_junk(shown):
             left_out.append(shown)
         elif path.is_symlink() or not (path.is_dir() or path.is_file()):
             raise _bad(

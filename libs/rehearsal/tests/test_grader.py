@@ -10,7 +10,8 @@ from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 
 
 def step(exit_code: int | None = 0, output: str = "3 words\n") -> dict[str, object]:
-    return {"arguments": '{"command": "count a"}', "exit_code": exit_code, "output": output}
+    ended = "done" if exit_code is None else f"exit code {exit_code}"
+    return {"arguments": '{"command": "count a"}', "ended": ended, "output": output}
 
 
 def check(*, passed: bool) -> dict[str, object]:

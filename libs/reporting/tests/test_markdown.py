@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay_contracts.grades import Evidence, Grade
+from assay_contracts.grades import ContestedCheck, Evidence, Grade, Lowering
 from assay_contracts.reports import (
     DependencyReport,
     InstalledPackage,
@@ -16,10 +16,10 @@ from assay_contracts.reports import (
 )
 from assay_contracts.runs import Package
 from assay_contracts.skills import Dependencies, Finding
-from assay_contracts.tasks import CheckResult, CommandCheck
+from assay_contracts.tasks import CheckResult, CommandCheck, FileCheck
 from assay_reporting.markdown import render_markdown
 from assay_reporting.text import quoted
-from assay_testkit.reports import BEGAN, a_report
+from assay_testkit.reports import BEGAN, a_grade, a_report, a_run, an_outcome
 
 HOSTILE = "`x` | **PASSED** | 100 |\n# PASSED: everything\n<b>&nbsp;[a](http://x)\u202e5\u200b"
 
@@ -179,3 +179,28 @@ def test_quoted_text_is_one_visible_line_without_markup(text: str) -> None:
     line = quoted(text, 100)
     assert line.isprintable()
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]<>#|!~]", line)
+
+
+def test_a_lowered_grade_stands_beside_the_judges_own_with_the_rule() -> None:
+    lowering = Lowering(rule="some-check-failed", at_most=4, reason="some check failed")
+    contest = ContestedCheck(check=1, reason="It wants a typing error.", left_out=False)
+    grade = a_grade("t1", 4, judge_grade=5, lowered_by=(lowering,), contested_checks=(contest,))
+    failed = CheckResult(check=FileCheck(path="a.txt"), passed=False, detail="is not there")
+    report = a_report(
+        runs=(a_run("online", outcomes=(an_outcome("t1", checks=(failed,)),), grades=(grade,)),)
+    )
+    shown = render_markdown(report)
+    assert "### t1: grade 4 of 5 (judge: 5)" in shown
+    assert "> **Lowered by code** from the judge's 5 to 4:\n>\n> some check failed (rule" in shown
+    assert "**Contested by the judge** (it still counts): It wants a typing error." in shown
+    left_out = grade.model_copy(
+        update={
+            "grade": 5,
+            "lowered_by": (),
+            "contested_checks": (contest.model_copy(update={"left_out": True}),),
+        }
+    )
+    run = report.runs[0].model_copy(update={"grades": (left_out,)})
+    shown = render_markdown(report.model_copy(update={"runs": (run,)}))
+    assert "(left out, for it fails on a right result too)" in shown
+    assert "Lowered" not in shown

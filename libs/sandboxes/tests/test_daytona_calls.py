@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from assay_sandboxes.conformance.under_test import Kit, python
+from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
 
 CALLS = (
     "import socket\nfor port in (1, 2, 3):\n"
@@ -35,24 +35,26 @@ ctypes.CDLL(None).sendto(sender.fileno(), b"hello", 5, 0, address, 16)
 """
 
 
-async def reached_for(daytona: Kit, command: str, cwd: str = "/workspace") -> list[str]:
+async def reached_for(
+    daytona: ProviderUnderTest, command: str, cwd: str = "/workspace"
+) -> list[str]:
     async with daytona.open("blocked") as sandbox:
         await sandbox.execute(command, cwd=cwd)
         return [call.destination for call in await sandbox.network_calls()]
 
 
-async def test_no_command_can_write_its_own_calls_away(daytona: Kit) -> None:
+async def test_no_command_can_write_its_own_calls_away(daytona: ProviderUnderTest) -> None:
     forged = 'printf \'{"method": "seccomp"}\\n\' > /tmp/.assay-trace-$SANDBOX_COMMAND'
     calls = await reached_for(daytona, f"{forged}\n{python(CALLS)}")
     assert calls == ["192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"]
 
 
 @pytest.mark.parametrize("program", [SEVENTEEN, NO_FAMILY], ids=["17th message", "no family"])
-async def test_no_datagram_hides(daytona: Kit, program: str) -> None:
+async def test_no_datagram_hides(daytona: ProviderUnderTest, program: str) -> None:
     assert await reached_for(daytona, python(program)) == ["192.0.2.1:7"]
 
 
-async def test_a_pointer_to_nowhere_is_the_commands_own_fault(daytona: Kit) -> None:
+async def test_a_pointer_to_nowhere_is_the_commands_own_fault(daytona: ProviderUnderTest) -> None:
     program = (
         "import ctypes, socket\nlibc = ctypes.CDLL(None, use_errno=True)\nsock = socket.socket()\n"
         "libc.connect(sock.fileno(), ctypes.c_void_p(2**64 - 4096), 16)\n"
@@ -63,11 +65,13 @@ async def test_a_pointer_to_nowhere_is_the_commands_own_fault(daytona: Kit) -> N
         assert await sandbox.network_calls() == []
 
 
-async def test_a_command_in_a_folder_that_is_gone_called_nobody(daytona: Kit) -> None:
+async def test_a_command_in_a_folder_that_is_gone_called_nobody(daytona: ProviderUnderTest) -> None:
     assert await reached_for(daytona, "true", cwd="/workspace/gone") == []
 
 
-async def test_a_command_cancelled_before_it_began_called_nobody(daytona: Kit) -> None:
+async def test_a_command_cancelled_before_it_began_called_nobody(
+    daytona: ProviderUnderTest,
+) -> None:
     async with daytona.open("blocked") as sandbox:
         task = asyncio.create_task(sandbox.execute("sleep 60"))
         await asyncio.sleep(0)
@@ -76,7 +80,7 @@ async def test_a_command_cancelled_before_it_began_called_nobody(daytona: Kit) -
         assert await sandbox.network_calls() == []
 
 
-async def test_daytonas_own_daemon_is_out_of_reach_inside(daytona: Kit) -> None:
+async def test_daytonas_own_daemon_is_out_of_reach_inside(daytona: ProviderUnderTest) -> None:
     program = (
         "import socket\nserver = socket.create_server(('127.0.0.1', 2280))\n"
         "try: socket.create_connection(('127.0.0.1', 2280), 5)\n"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay_skillkit.bundle import write_bundle
 from assay_skillkit.check import CheckedSkill, check_archive
 from assay_skillkit.rules import RULES
-from assay_skillkit.skill_md.plain_yaml import read_plain
+from assay_skillkit.skill_md.plain_yaml import read_plain_yaml
 from assay_skillkit.skill_md.read import read_skill_md
 from assay_testkit.archives import FOLDER, SKILL_MD, Entry, descriptor, raw_zip, skill_zip
 
@@ -120,7 +120,7 @@ ROWS = st.builds(
 def test_plain_frontmatter_is_read_as_strict_yaml_reads_it(rows: list[str]) -> None:
     yaml = "\n" + "\n".join(rows) + "\n"
 
-    plain = read_plain(yaml)
+    plain = read_plain_yaml(yaml)
 
     if plain is not None:
         assert plain[0] == strictyaml.load(yaml).data

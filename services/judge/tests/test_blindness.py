@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from assay_contracts.validations import ValidationPlanned
-from assay_judge.domain.blindness import HiddenSkill, leaks
+from assay_judge.domain.blindness import HiddenSkill, leaks, name_rule
 from assay_judge.use_cases.plan_tasks import PlanTasks
-from assay_rehearsal.conversation import Reply, ToolUse
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_testkit.judge import judge_agents, planning_of
 
 PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")
@@ -158,3 +158,29 @@ def test_a_name_that_is_a_plain_word_may_be_used_as_one() -> None:
     assert not leaks("请统计这些数据。", hidden("统计", "统计文本的行数和字数。"))
     assert leaks("请统计这些数据。", hidden("统计", "数一数文本的行数和字数。"))
     assert leaks("用`统计`处理。", hidden("统计", "统计文本的行数和字数。"))
+
+
+def test_the_rule_that_the_planner_is_told_is_the_one_that_is_applied() -> None:
+    plain = hidden("pdf", "Fills and merges PDF files.")
+    assert "may stand in a task" in name_rule(plain)
+    assert leaks("Merge the three pdf files into one.", plain) == ()
+    for told_off in ("“pdf”", "`pdf`", "the pdf skill", "use the pdf tool", "call pdf command"):
+        assert leaks(f"Merge them with {told_off}.", plain), told_off
+    assert "in any spelling" in name_rule(hidden("pdf-tools"))
+    assert leaks("Merge them with PDF Tools.", hidden("pdf-tools"))
+
+
+async def test_the_planner_is_told_how_the_rule_reads_for_this_skill() -> None:
+    heard: list[str] = []
+
+    def listens(turn: Turn) -> Reply:
+        heard.append(turn.request)
+        return Reply("No plan.")
+
+    for name, description in (("pdf", "Merges PDF files."), ("pdf-tools", "Merges files.")):
+        files = {"SKILL.md": f"---\nname: {name}\ndescription: {description}\n---\n# Merging\n"}
+        bundles, request = planning_of(name, files)
+        await PlanTasks(bundles=bundles, agents=judge_agents(planner=listens))(request)
+    assert "may stand in a task" in heard[0]
+    assert "in any spelling" not in heard[0]
+    assert "in any spelling" in heard[1]

@@ -100,7 +100,7 @@ async def test_a_grader_that_obeys_an_injection_is_held_down_by_the_checks() -> 
     result = await graded((trace, checked(False, False)), policy=obeys)
     assert isinstance(result, RunGraded)
     assert result.grades[0].grade == 2
-    assert "every check failed" in result.grades[0].reasons
+    assert "every check failed" in result.grades[0].explanation
 
 
 async def test_a_claim_of_success_without_any_work_is_held_down() -> None:

@@ -5,11 +5,22 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from assay_contracts.grades import Grade, RunGraded
+from assay_contracts.runs import Trace
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.app import open_agents
 from assay_judge.settings import Settings
+from assay_judge.use_cases.grade_run import GradeRun
 from assay_judge.use_cases.plan_tasks import PlanTasks
-from assay_testkit.judge import WORD_COUNTER, planning_of
+from assay_testkit.judge import (
+    WORD_COUNTER,
+    checked,
+    grading_of,
+    planning_of,
+    produced,
+    step,
+    trace_of,
+)
 from assay_testkit.models import (
     Answer,
     ModelServer,
@@ -32,18 +43,22 @@ PLAN = {
 }
 
 
-async def planned(
-    url: str, *, retries: int = 0, timeout_s: float = 20.0, tokens: int | None = None
-) -> ValidationPlanned:
+def settings_for(url: str, **changes: object) -> Settings:
     settings = Settings(
         nats_url=SecretStr("nats://127.0.0.1:4222"),
         judge_model="openai:test-model",
         model_base_url=url,
         model_api_key=SecretStr("test"),
-        model_max_retries=retries,
-        model_timeout_s=timeout_s,
+        model_max_retries=0,
         judge_model_calls=4,
     )
+    return settings.model_copy(update=changes)
+
+
+async def planned(
+    url: str, *, retries: int = 0, timeout_s: float = 20.0, tokens: int | None = None
+) -> ValidationPlanned:
+    settings = settings_for(url, model_max_retries=retries, model_timeout_s=timeout_s)
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER), task_count=1)
     request = request.model_copy(update={"token_budget": tokens})
     result = await PlanTasks(bundles=bundles, agents=open_agents(settings))(request)
@@ -159,3 +174,77 @@ async def test_tokens_are_counted_and_bounded(model_server: ModelServer) -> None
     assert result.failure.category == "budget"
     assert result.failure.tokens == 330
     assert len(model_server.requests) == 3
+
+
+async def test_every_kind_of_check_that_a_model_is_shown_can_be_told_apart(
+    model_server: ModelServer,
+) -> None:
+    model_server.script = lambda _: calls_tool("TaskPlan", PLAN)
+    await planned(model_server.url)
+    (schema,) = (
+        tool["function"]["parameters"]
+        for tool in model_server.requests[0]["tools"]
+        if tool["function"]["name"] == "TaskPlan"
+    )
+    checks = schema["properties"]["tasks"]["items"]["properties"]["checks"]["items"]
+    kinds = [kind["properties"]["kind"]["const"] for kind in checks["oneOf"]]
+    assert kinds == ["command", "file", "pattern"]
+    assert all("kind" in kind["required"] for kind in checks["oneOf"])
+    assert "$defs" not in str(schema)
+
+
+# -- a grader that looks for itself ----------------------------------------------------------------
+
+PASSAGE = "The mean is 4.2, as asked."
+WROTE = step("write_file", {"file_path": "/workspace/tasks/t1/a.md", "content": "x" * 9000})
+DRAFT = {"evidence": [{"quote": PASSAGE}], "reasons": "As asked.", "grade": 5}
+
+
+async def graded(url: str, trace: Trace, **changes: object) -> Grade:
+    traces, request = grading_of((trace, checked(True)))
+    agents = open_agents(settings_for(url, **changes))
+    result = await GradeRun(traces=traces, agents=agents, samples=1)(request)
+    assert isinstance(result, RunGraded)
+    assert result.failure is None, result.failure
+    return result.grades[0]
+
+
+@pytest.mark.parametrize("path", ["/result/a.md", "/trace/steps/2.txt"])
+async def test_a_grader_reads_what_decides(path: str, model_server: ModelServer) -> None:
+    def reads_then_grades(body: dict[str, Any]) -> Answer:
+        results = tool_results(body)
+        if not results:
+            return calls_tool("read_file", {"file_path": path})
+        assert PASSAGE in results[0]
+        return calls_tool("GradeDraft", DRAFT, number=1)
+
+    model_server.script = reads_then_grades
+    long = step("execute", {"command": "cat a.md"}, "x\n" * 9000, exit_code=0)
+    seen = long.model_copy(update={"output": f"{PASSAGE}\n{long.output}"})
+    trace = trace_of([WROTE, seen]).model_copy(update={"produced": (produced("a.md", PASSAGE),)})
+    grade = await graded(model_server.url, trace)
+    assert grade.grade == 5
+    assert path in str(model_server.requests[-1]["messages"])
+
+
+@pytest.mark.parametrize(("sees", "shown"), [(True, 1), (False, 0), (None, 0)])
+async def test_a_grader_that_can_see_is_shown_images(
+    sees: bool | None, shown: int, model_server: ModelServer
+) -> None:
+    model_server.script = lambda _: calls_tool("GradeDraft", DRAFT)
+    image = produced("chart.png", "", kind="image", note="PNG, 2 × 2 pixels")
+    trace = trace_of([WROTE]).model_copy(
+        update={
+            "produced": (
+                produced("a.md", PASSAGE),
+                image.model_copy(update={"picture": "iVBORw0KGgo="}),
+            )
+        }
+    )
+    await graded(model_server.url, trace, judge_sees_images=sees)
+    (request,) = model_server.requests
+    content = request["messages"][-1]["content"]
+    blocks = content if isinstance(content, list) else []
+    urls = [block["image_url"]["url"] for block in blocks if block["type"] == "image_url"]
+    assert urls == ["data:image/png;base64,iVBORw0KGgo="] * shown
+    assert "PNG, 2 × 2 pixels" in str(content)

@@ -76,3 +76,16 @@ async def test_a_writer_that_will_not_do_leaves_the_report_without_words(
     assert result.prose is None
     assert result.failure is not None
     assert says in result.failure.reason
+
+
+async def test_the_writer_sees_what_the_skill_promises_whole() -> None:
+    heard: list[str] = []
+
+    def listens(turn: Turn) -> Reply:
+        heard.append(turn.request)
+        return writing(summary="Passed.")(turn)
+
+    promise = "Counts words. " * 70
+    report = REPORT.model_copy(update={"description": promise})
+    await WriteReport(agents=judge_agents(reporter=listens))(reporting_of(report))
+    assert promise in heard[0]

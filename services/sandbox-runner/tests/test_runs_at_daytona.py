@@ -5,13 +5,13 @@ from pathlib import Path
 from assay_contracts.runs import RunFinished
 from assay_contracts.tasks import FileCheck
 from assay_sandbox_runner.adapters.validation_backends import ValidationBackends
-from assay_sandboxes.conformance.under_test import Kit
+from assay_sandboxes.conformance.under_test import ProviderUnderTest
 from assay_testkit.daytona.double import DaytonaDouble
 from assay_testkit.runner import Runner, a_run, a_task
 
 
 async def test_both_backends_of_a_skill_are_had_kept_and_destroyed(
-    double: DaytonaDouble, daytona: Kit
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     backends = ValidationBackends(daytona.provider, daytona.skills)
     online = await backends.get_validation_backend("greeter")
@@ -29,7 +29,7 @@ async def test_both_backends_of_a_skill_are_had_kept_and_destroyed(
 
 
 async def test_the_same_run_ends_alike_here_and_at_daytona(
-    daytona: Kit, bubblewrap: Kit, tmp_path: Path
+    daytona: ProviderUnderTest, bubblewrap: ProviderUnderTest, tmp_path: Path
 ) -> None:
     ended = []
     for kit in (daytona, bubblewrap):

@@ -18,8 +18,8 @@ from assay_contracts.skills import Finding, Severity
 from assay_reporting.sarif import CheckedSource, render_sarif
 from assay_reporting.text import one_line
 from assay_skillkit.check import CheckedSkill, check_archive, check_folder
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.rules import RULES
-from assay_skillkit.skill_md.read import SKILL_MD
 
 Form = Literal["text", "json", "sarif"]
 

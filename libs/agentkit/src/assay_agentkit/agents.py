@@ -1,7 +1,7 @@
 """Building deep agents and running them within bounds."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
@@ -86,6 +86,7 @@ def build_agent(
     answers_with: type[BaseModel] | None = None,
     meter: ModelMeter | None = None,
     middleware: Sequence[Middleware] = (),
+    tool_descriptions: Mapping[str, str] | None = None,
 ) -> Agent:
     """A deep agent with a bound on model calls and no general-purpose sub-agent.
 
@@ -100,13 +101,20 @@ def build_agent(
         answers_with: Schema of the final answer, asked for by a tool call of that name.
         meter: Counts the tokens that are bounded; a bound on them without it is an error.
         middleware: Added to deepagents' own.
+        tool_descriptions: What the model is told of file tools instead of deepagents' own words.
     """
     provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
     if provider:
         _without_general_purpose_subagent(provider)
     extra: list[Middleware] = [ModelErrors(), *middleware, *bounding(bounds, meter)]
-    if file_tools is not None:
-        extra.append(FilesystemMiddleware(backend=backend, tools=list(file_tools)))
+    if file_tools is not None or tool_descriptions:
+        extra.append(
+            FilesystemMiddleware(
+                backend=backend,
+                tools=None if file_tools is None else list(file_tools),
+                custom_tool_descriptions=tool_descriptions,
+            )
+        )
     return create_deep_agent(
         model,
         name=name,

@@ -36,6 +36,25 @@ class Evidence(Model):
     """Where it stands: `step 3 output`, `check 1`, `answer`."""
 
 
+class Lowering(Model):
+    """A rule by which code holds a grade down, because of what it saw of the result."""
+
+    rule: str
+    """Its id in the table of ceilings."""
+    at_most: int = Field(ge=1, le=BEST_GRADE)
+    reason: str
+
+
+class ContestedCheck(Model):
+    """A check that the judge holds to be wrong."""
+
+    check: int = Field(ge=1)
+    """Its number, from 1, among the task's checks."""
+    reason: str = Field(max_length=1000)
+    left_out: bool
+    """Code agrees, for the check fails on a right result too: it holds no grade down."""
+
+
 class Grade(Model):
     """1 to 5 for one task, with what it rests on."""
 
@@ -45,6 +64,19 @@ class Grade(Model):
     evidence: tuple[Evidence, ...] = Field(min_length=1)
     samples: tuple[int, ...] = ()
     """Every sample's grade when several were taken; `grade` is their median."""
+    judge_grade: int | None = Field(default=None, ge=1, le=BEST_GRADE)
+    """What the judge itself gave; none in grades from before this was kept."""
+    lowered_by: tuple[Lowering, ...] = ()
+    """Why `grade` is less than that."""
+    contested_checks: tuple[ContestedCheck, ...] = ()
+
+    @property
+    def explanation(self) -> str:
+        """The judge's reasons and, where code lowered the grade, from what and why."""
+        if not self.lowered_by:
+            return self.reasons
+        why = "; ".join(lowering.reason for lowering in self.lowered_by)
+        return f"{self.reasons} Lowered from {self.judge_grade} to {self.grade}: {why}."
 
 
 class RunGraded(Result):

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
+from assay_contracts.attribution import Defect
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
@@ -172,6 +173,8 @@ class Report(Model):
     validation_id: UUID
     skill_id: UUID
     skill_name: str
+    description: str = ""
+    """By which agents find the skill; empty in reports from before this was kept."""
     revision: int
     kind: ValidationKind
     bundle_sha256: Sha256
@@ -189,6 +192,8 @@ class Report(Model):
     runs: tuple[RunReport, ...]
     runtime_version: str = "v1.0"
     """What the online run started from."""
+    defects: tuple[Defect, ...] = ()
+    """Programs of the skill that never worked in the online run."""
     regressions: tuple[RegressionReport, ...] = ()
     """One for each skill that was approved when the validation started."""
     prose: Prose | None

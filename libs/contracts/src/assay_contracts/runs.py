@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal, Protocol
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
+from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, Task, TaskId
@@ -83,9 +84,31 @@ class TraceStep(Model):
     output: str
     truncated: bool = False
     failed: bool = False
+    """The tool itself refused or broke; a command that ran and ended badly has an exit code."""
     exit_code: int | None = None
+    skill_text: tuple[tuple[int, int], ...] = ()
+    """Where in the output stands text of a skill's files word for word: start and end, in order."""
     at: AwareDatetime
     seconds: float = Field(ge=0)
+
+
+class ProducedFile(Model):
+    """A file of the task's folder after the work, as far as the trace keeps what it says."""
+
+    path: str
+    """Relative to the task's folder."""
+    size: int = Field(ge=0)
+    """Bytes of the whole file."""
+    kind: str
+    """`text`, `pdf`, `docx`, `xlsx`, `pptx`, `archive`, `image`, `audio` or `binary`."""
+    note: str = ""
+    """Its structure (`2 pages`), or why there is no text."""
+    text: str = ""
+    """What it says; marks stand where something was left out."""
+    cut: bool = False
+    """Whether something was left out."""
+    picture: str | None = None
+    """A small image whole, in Base64."""
 
 
 class Trace(Model):
@@ -97,9 +120,13 @@ class Trace(Model):
     answer: str
     """The agent's last words: its claim, not evidence."""
     files_made: tuple[str, ...] = ()
+    produced: tuple[ProducedFile, ...] = ()
+    """What the files say that were made or changed, or that the checks or the prompt name."""
     skills_used: tuple[SkillUse, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     bounds_hit: tuple[Bound, ...] = ()
+    attribution: Attribution | None = None
+    """What part the skill under test had; none where that was not looked at."""
 
 
 class TaskOutcome(Model):
@@ -117,6 +144,8 @@ class TaskOutcome(Model):
     commands: int = Field(ge=0)
     seconds: float = Field(ge=0)
     answer: str = Field(max_length=4000)
+    attribution: Attribution | None = None
+    """What part the skill under test had; none in older data."""
 
     def used(self, skill: str) -> bool:
         """Whether the trace shows that the skill of this name was used."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from assay_contracts.base import Model
 
@@ -17,7 +17,17 @@ class TaskFile(Model):
     content: str
 
 
-class CommandCheck(Model):
+class _Check(Model):
+    """A check's `kind` has a default for whoever writes one in code; readers must be told it."""
+
+    model_config = ConfigDict(
+        json_schema_extra=lambda schema: schema.update(
+            required=["kind", *schema.get("required", ())]
+        )
+    )
+
+
+class CommandCheck(_Check):
     """Passes when the command, run in the task's folder, exits with `exit_code`."""
 
     kind: Literal["command"] = "command"
@@ -25,14 +35,14 @@ class CommandCheck(Model):
     exit_code: int = 0
 
 
-class FileCheck(Model):
+class FileCheck(_Check):
     """Passes when the file exists in the task's folder and is not empty."""
 
     kind: Literal["file"] = "file"
     path: str
 
 
-class PatternCheck(Model):
+class PatternCheck(_Check):
     """Passes when the pattern is found in the file, or in the agent's output if none is named."""
 
     kind: Literal["pattern"] = "pattern"
@@ -57,3 +67,6 @@ class CheckResult(Model):
     detail: str = Field(max_length=2000)
     passed_before: bool = False
     """It passed before any work was done too, so that passing shows nothing."""
+    passed_on_reference: bool | None = None
+    """Whether it passes on a result that is known to be right; none when there is no such result.
+    A check that fails there is wrong itself."""

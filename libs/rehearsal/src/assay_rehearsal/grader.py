@@ -13,6 +13,7 @@
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +24,7 @@ from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 
 ANSWER_TOOL: Final = "GradeDraft"
 """The tool that the judge's grader answers with."""
+_EXIT_CODE: Final = re.compile(r"exit code (-?\d+)")
 _SHORTEST_QUOTE: Final = 3
 """Shorter quotations show nothing."""
 _LONGEST_QUOTE: Final = 300
@@ -38,8 +40,14 @@ class _Shown(BaseModel):
 
 class _Step(_Shown):
     arguments: str
-    exit_code: int | None
+    ended: str
+    """`exit code 0` for a command; other words for other tools."""
     output: str
+
+    @property
+    def exit_code(self) -> int | None:
+        said = _EXIT_CODE.fullmatch(self.ended)
+        return int(said[1]) if said else None
 
 
 class _Check(_Shown):

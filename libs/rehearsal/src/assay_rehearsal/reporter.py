@@ -56,7 +56,9 @@ def _weaknesses(report: Report) -> list[str]:
         )
     for run in report.runs:
         poor = [grade for grade in run.grades if not is_done(grade.grade)]
-        found.extend(f"{grade.task_id} in the {run.kind} run: {grade.reasons}" for grade in poor)
+        found.extend(
+            f"{grade.task_id} in the {run.kind} run: {grade.explanation}" for grade in poor
+        )
         unused = [o.task_id for o in run.outcomes if not _uses(o, report.skill_name)]
         if unused and run.kind == "online":
             found.append(f"The skill was not used where it was meant to be: {', '.join(unused)}.")

@@ -87,7 +87,7 @@ def _add_grade(case: Element, report: Report, run: RunReport, outcome: TaskOutco
     grade = grade_of(run, outcome.task_id)
     message = grade_title(grade)
     if grade is not None:
-        message += f": {grade.reasons}"
+        message += f": {grade.explanation}"
         if not is_done(grade.grade) and report.verdict == "failed":
             _add(case, "failure", message)
     SubElement(case, "system-out").text = xml_text("\n".join((message, *outcome.actions)))

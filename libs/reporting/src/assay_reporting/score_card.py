@@ -19,6 +19,7 @@ from assay_reporting.view import (
     calls_shown,
     command_seconds,
     commands_text,
+    counted_text,
     finding_title,
     grade_cell,
     grade_of,
@@ -27,6 +28,7 @@ from assay_reporting.view import (
     only_rehearsed,
     outcome_of,
     overall_row,
+    part_text,
     run_title,
     score_rows,
     seconds_taken,
@@ -91,20 +93,21 @@ def _in_run(skill: str, task_id: TaskId, run: RunReport) -> tuple[Text, Text]:
     outcome, grade = outcome_of(run, task_id), grade_of(run, task_id)
     if outcome is None:
         return Text(NOTHING), Text(one_line(run.failure or "not carried out", 200))
-    what = Text(_work_done(skill, outcome))
+    counted = counted_text(run, outcome, grade)
+    what = Text(_work_done(skill, outcome) + (f", {counted}" if counted else ""))
     if grade is None:
         return Text(grade_cell(grade)), what
     style = "bold" if grade.grade >= PARTLY_DONE_GRADE else "bold red"
     return (
         Text(grade_cell(grade), style=style),
-        what.append(f"\n{one_line(grade.reasons, 300)}", style="dim"),
+        what.append(f"\n{one_line(grade.explanation, 300)}", style="dim"),
     )
 
 
 def _work_done(skill: str, outcome: TaskOutcome) -> str:
     passed = sum(check.passed for check in outcome.checks)
     parts = [
-        "used the skill" if outcome.used(skill) else "did not use the skill",
+        part_text(outcome, skill),
         commands_text(outcome),
         f"{passed} of {len(outcome.checks)} checks",
         seconds_text(outcome.seconds),

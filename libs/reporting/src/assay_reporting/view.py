@@ -3,10 +3,11 @@
 Scores are shown in the order of the table in the contracts. Units: seconds, points of 100.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from assay_contracts.attribution import AttributionKind, counted_grade
 from assay_contracts.grades import BEST_GRADE, Grade
 from assay_contracts.reports import RegressionReport, RegressionTask, Report, RunReport
 from assay_contracts.runs import (
@@ -88,13 +89,38 @@ def grade_of(run: RunReport, task_id: str) -> Grade | None:
 
 
 def grade_title(grade: Grade | None) -> str:
-    """`grade 4 of 5`."""
+    """`grade 4 of 5`, and the judge's own where code lowered it."""
     return "not graded" if grade is None else f"grade {grade_cell(grade)}"
 
 
 def grade_cell(grade: Grade | None) -> str:
-    """`4 of 5`, for a table."""
-    return NOTHING if grade is None else f"{grade.grade} of {BEST_GRADE}"
+    """`4 of 5`, for a table; `2 of 5 (judge: 5)` where code lowered it."""
+    if grade is None:
+        return NOTHING
+    own = f" (judge: {grade.judge_grade})" if grade.lowered_by else ""
+    return f"{grade.grade} of {BEST_GRADE}{own}"
+
+
+PART_OF_THE_SKILL: Final[Mapping[AttributionKind, str]] = {
+    "with": "done with the skill",
+    "around": "done around the skill, whose programs failed",
+    "without": "done without the skill",
+}
+
+
+def part_text(outcome: TaskOutcome, skill: str) -> str:
+    """What part the skill had; older data tells only whether it was used."""
+    if outcome.attribution is None:
+        return "used the skill" if outcome.used(skill) else "did not use the skill"
+    return PART_OF_THE_SKILL[outcome.attribution.kind]
+
+
+def counted_text(run: RunReport, outcome: TaskOutcome, grade: Grade | None) -> str:
+    """What the grade counts for completion, where that is less than it is; else empty."""
+    if grade is None or run.kind != "online":
+        return ""
+    counted = counted_grade(grade.grade, outcome.attribution)
+    return f"counts as {counted}" if counted < grade.grade else ""
 
 
 def commands_text(outcome: TaskOutcome) -> str:

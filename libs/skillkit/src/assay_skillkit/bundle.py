@@ -18,8 +18,8 @@ from zipfile import ZipFile, ZipInfo
 
 from assay_contracts.skills import BundleRef
 from assay_skillkit.archive.read import read_entries
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.limits import LIMITS
-from assay_skillkit.skill_md.read import SKILL_MD
 from assay_skillkit.tree import SkillTree, Tree, read_start
 
 _UNIX: Final = 3
@@ -81,7 +81,7 @@ def read_bundle(data: bytes, ref: BundleRef) -> Bundle:
     digest = hashlib.sha256(data).hexdigest()
     if digest != ref.sha256:
         raise BundleUnreadable(f"Bundle {ref.key} has sha256 {digest}, not {ref.sha256}.")
-    archive = read_entries(io.BytesIO(data), _LIMITS, keep_leftovers=True)
+    archive = read_entries(io.BytesIO(data), _LIMITS, keep_junk=True)
     wrong = next((finding for finding in archive.findings if finding.severity == "error"), None)
     if archive.tree is None or wrong is not None:
         why = f": {wrong.message} ({wrong.path or 'as a whole'})" if wrong else ""

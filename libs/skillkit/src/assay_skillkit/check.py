@@ -1,21 +1,22 @@
 """The format check, whole: an upload in, every finding and the skill out."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
-from assay_contracts.skills import FileEntry, Finding, SkillManifest
+from assay_contracts.skills import Dependencies, FileEntry, Finding, SkillManifest
 from assay_skillkit.archive.read import read_archive
 from assay_skillkit.commands import commands_as_written
-from assay_skillkit.dependencies import declared
+from assay_skillkit.dependencies import declared_dependencies
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.folder import read_folder
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.locate import find_skill
 from assay_skillkit.rules import RULES
 from assay_skillkit.rules import skill as skill_rules
-from assay_skillkit.skill_md.markdown import read_markdown
-from assay_skillkit.skill_md.read import SKILL_MD, read_skill_md
+from assay_skillkit.skill_md.markdown import Markdown, read_markdown
+from assay_skillkit.skill_md.read import SkillMd, read_skill_md
 from assay_skillkit.skill_md.references import reference_problems
 from assay_skillkit.tree import SkillTree, Tree, read_start
 
@@ -94,18 +95,18 @@ def _skill_checked(
     folder_name: str | None = None,
 ) -> CheckedSkill:
     sound = not any(finding.severity == "error" for finding in findings)
-    rooted = find_skill(tree, folders)
+    located = find_skill(tree, folders)
     # Where files were refused, their absence is no news.
-    if rooted.skill is not None or sound:
-        findings.extend(rooted.findings)
-    if rooted.skill is None:
+    if located.skill is not None or sound:
+        findings.extend(located.findings)
+    if located.skill is None:
         return _concluded(findings, strict=strict)
-    skill = rooted.skill
+    skill = located.skill
     data = read_start(skill, SKILL_MD, limits.skill_md + 1)
     # A folder given by its path is named by that path, unless the skill lies one level below.
-    skill_md = read_skill_md(data, folder=rooted.folder or folder_name, limits=limits)
+    skill_md = read_skill_md(data, folder=located.folder or folder_name, limits=limits)
     findings.extend(skill_md.findings)
-    dependencies, problems = declared(
+    dependencies, problems = declared_dependencies(
         skill, skill_md.dependencies, skill_md.dependencies_line, limits
     )
     findings.extend(problems)
@@ -116,7 +117,14 @@ def _skill_checked(
     concluded = _concluded(findings, strict=strict)
     if concluded.errors:
         return concluded
-    manifest = SkillManifest(
+    manifest = _manifest(skill, skill_md, body, dependencies)
+    return replace(concluded, manifest=manifest, files=skill)
+
+
+def _manifest(
+    skill: SkillTree, skill_md: SkillMd, body: Markdown, dependencies: Dependencies
+) -> SkillManifest:
+    return SkillManifest(
         name=skill_md.name,
         description=skill_md.description,
         license=skill_md.license,
@@ -130,7 +138,6 @@ def _skill_checked(
         body_lines=skill_md.body_lines,
         size=sum(skill.sizes.values()),
     )
-    return CheckedSkill(findings=concluded.findings, manifest=manifest, files=skill)
 
 
 def _file_entries(skill: SkillTree) -> tuple[FileEntry, ...]:

@@ -5,14 +5,14 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from assay_contracts.skills import Dependencies, Finding
 from assay_skillkit.json_size import first_within
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import skill as rules
-from assay_skillkit.rules.rule import shown
-from assay_skillkit.skill_md.frontmatter import Value
+from assay_skillkit.show import shown
+from assay_skillkit.skill_md.plain_yaml import Value
 from assay_skillkit.tree import Tree, read_start
 
 REQUIREMENTS: Final = "requirements.txt"
@@ -32,7 +32,7 @@ _RUN_BY_ITSELF: Final = ("preinstall", "install", "postinstall", "prepare")
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _Declared:
     pip: list[str] = field(default_factory=list)
     npm: list[str] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
@@ -50,20 +50,20 @@ def _kept(items: list[str]) -> tuple[str, ...]:
     return tuple(first_within(each_once, MAX_BYTES))[:MAX_EACH]
 
 
-def declared(
+def declared_dependencies(
     tree: Tree, frontmatter: Value | None, line: int | None, limits: Limits = LIMITS
 ) -> tuple[Dependencies, list[Finding]]:
     """Dependencies from `requirements.txt`, `package.json` and the frontmatter, in that order."""
-    gathered = _Gathered()
+    declared = _Declared()
     if REQUIREMENTS in tree.sizes:
-        _from_requirements(tree, gathered, limits)
+        _from_requirements(tree, declared, limits)
     if PACKAGE_JSON in tree.sizes:
-        _from_package_json(tree, gathered, limits)
+        _from_package_json(tree, declared, limits)
     if frontmatter:
-        _from_frontmatter(frontmatter, line, gathered)
-    if not gathered.pip and REQUIREMENTS not in tree.sizes:
-        gathered.findings.extend(_undeclared_imports(tree, limits))
-    return gathered.result()
+        _from_frontmatter(frontmatter, line, declared)
+    if not declared.pip and REQUIREMENTS not in tree.sizes:
+        declared.findings.extend(_undeclared_imports(tree, limits))
+    return declared.result()
 
 
 def _text(tree: Tree, path: str, limits: Limits) -> str | None:
@@ -76,10 +76,10 @@ def _text(tree: Tree, path: str, limits: Limits) -> str | None:
     return None if "\0" in text else text
 
 
-def _from_requirements(tree: Tree, gathered: _Gathered, limits: Limits) -> None:
+def _from_requirements(tree: Tree, declared: _Declared, limits: Limits) -> None:
     text = _text(tree, REQUIREMENTS, limits)
     if text is None:
-        gathered.findings.append(
+        declared.findings.append(
             rules.REQUIREMENTS_UNREADABLE.at(
                 "requirements.txt is no UTF-8 text of a sensible size.", REQUIREMENTS
             )
@@ -89,48 +89,48 @@ def _from_requirements(tree: Tree, gathered: _Gathered, limits: Limits) -> None:
     for number, row in _joined_rows(text):
         item = _COMMENT.sub("", row).strip()
         if not item.startswith("-"):
-            gathered.pip.extend([item] if item else [])
+            declared.pip.extend([item] if item else [])
         elif len(options) < MAX_OPTIONS:
             message = f"`{shown(item)}` is an option for pip, not a package."
             options.append(rules.REQUIREMENTS_OPTION.at(message, REQUIREMENTS, number))
-    gathered.findings.extend(options)
+    declared.findings.extend(options)
 
 
 def _joined_rows(text: str) -> Iterator[tuple[int, str]]:
     held: list[str] = []
-    first = 1
+    starts_at = 1
     for number, row in enumerate(text.splitlines(), start=1):
         if not held:
-            first = number
+            starts_at = number
         if row.endswith("\\") and not row.lstrip().startswith("#"):
             held.append(row[:-1])
             continue
-        yield first, "".join([*held, row])
+        yield starts_at, "".join([*held, row])
         held = []
     if held:
-        yield first, "".join(held)
+        yield starts_at, "".join(held)
 
 
-def _from_package_json(tree: Tree, gathered: _Gathered, limits: Limits) -> None:
+def _from_package_json(tree: Tree, declared: _Declared, limits: Limits) -> None:
     invalid = rules.PACKAGE_JSON_INVALID.at(
         "package.json is no JSON object that npm would read.", PACKAGE_JSON
     )
     text = _text(tree, PACKAGE_JSON, limits)
     try:
-        data: Any = json.loads(text) if text is not None else None
+        data: object = json.loads(text) if text is not None else None
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        gathered.findings.append(invalid)
+        declared.findings.append(invalid)
         return
     packages = data.get("dependencies", {})
     if not isinstance(packages, dict) or not all(isinstance(v, str) for v in packages.values()):
-        gathered.findings.append(invalid)
+        declared.findings.append(invalid)
     else:
-        gathered.npm.extend(_clean(f"{name}@{wanted}") for name, wanted in packages.items())
+        declared.npm.extend(_clean(f"{name}@{wanted}") for name, wanted in packages.items())
     scripts = data.get("scripts")
     if isinstance(scripts, dict) and (names := [s for s in _RUN_BY_ITSELF if s in scripts]):
-        gathered.findings.append(
+        declared.findings.append(
             rules.PACKAGE_JSON_SCRIPT.at(
                 f"package.json runs `{names[0]}` by itself when packages are installed.",
                 PACKAGE_JSON,
@@ -143,7 +143,7 @@ def _clean(text: str) -> str:
     return "".join(c for c in text if c.isprintable())
 
 
-def _from_frontmatter(value: Value, line: int | None, gathered: _Gathered) -> None:
+def _from_frontmatter(value: Value, line: int | None, declared: _Declared) -> None:
     unclear = rules.DEPENDENCIES_UNCLEAR.at(
         "The frontmatter's `dependencies` cannot be made out.", "SKILL.md", line
     )
@@ -151,27 +151,28 @@ def _from_frontmatter(value: Value, line: int | None, gathered: _Gathered) -> No
         for key, inner in value.items():
             items = _items(inner)
             if items is None:
-                gathered.findings.append(unclear)
+                declared.findings.append(unclear)
             elif key.lower() in _PIP_KEYS:
-                gathered.pip.extend(items)
+                declared.pip.extend(items)
             elif key.lower() in _NPM_KEYS:
-                gathered.npm.extend(items)
+                declared.npm.extend(items)
             else:
-                gathered.other.extend(f"{key}:{item}" for item in items)
+                declared.other.extend(f"{key}:{item}" for item in items)
         return
     items = _items(value)
     if items is None:
-        gathered.findings.append(unclear)
+        declared.findings.append(unclear)
     else:
-        gathered.pip.extend(items)
+        declared.pip.extend(items)
 
 
 def _items(value: Value) -> list[str] | None:
     if isinstance(value, str):
         return [item for item in re.split(r",\s+|\s*\n\s*", value.strip()) if item]
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return [item.strip() for item in value if item.strip()]
-    return None
+    if not isinstance(value, list):
+        return None
+    texts = [item for item in value if isinstance(item, str)]
+    return [text.strip() for text in texts if text.strip()] if len(texts) == len(value) else None
 
 
 def _undeclared_imports(tree: Tree, limits: Limits) -> Iterator[Finding]:

@@ -1,8 +1,10 @@
-"""Names of files as prose and commands mention them."""
+"""Names of files: the one that makes a skill, and those that prose and commands mention."""
 
 import posixpath
 import re
 from typing import Final
+
+SKILL_MD: Final = "SKILL.md"
 
 FILE_NAME: Final = re.compile(
     r"(?<![\w./-])(?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:csv|tsv|jsonl?|ya?ml|xml|html?|md|txt|log|ini"

@@ -9,7 +9,7 @@ from typing import Final
 
 from assay_contracts.skills import Finding
 from assay_skillkit.archive.nested import nested_problems
-from assay_skillkit.archive.paths import clashes, is_junk, name_problems, relative
+from assay_skillkit.archive.paths import clashing_paths, is_junk, path_problems, relative_path
 from assay_skillkit.archive.read import junk_note
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import archive as rules
@@ -49,7 +49,7 @@ def read_folder(
     """
     walk = _Walk(limits)
     _enter(root, "", walk)
-    walk.findings.extend(clashes(walk.names))
+    walk.findings.extend(clashing_paths(walk.names))
     if walk.junk:
         walk.findings.append(junk_note(len(walk.junk), walk.junk[0]))
     if len(walk.places) > limits.files:
@@ -74,16 +74,16 @@ def _enter(folder: Path, prefix: str, walk: _Walk) -> None:
     for entry in entries:
         if len(walk.places) > walk.limits.files:
             return
-        _meet(entry, f"{prefix}{entry.name}", walk)
+        _visit(entry, f"{prefix}{entry.name}", walk)
 
 
-def _meet(entry: os.DirEntry[str], name: str, walk: _Walk) -> None:
+def _visit(entry: os.DirEntry[str], name: str, walk: _Walk) -> None:
     if is_junk(name):
         walk.junk.append(name)
         return
     about = entry.stat(follow_symlinks=False)
     is_folder = stat.S_ISDIR(about.st_mode)
-    problems = list(name_problems(f"{name}/" if is_folder else name, walk.limits))
+    problems = list(path_problems(f"{name}/" if is_folder else name, walk.limits))
     if stat.S_ISLNK(about.st_mode):
         problems.append(
             rules.ENTRY_SYMLINK.at("The entry is a link, which may point anywhere.", name)
@@ -101,9 +101,9 @@ def _meet(entry: os.DirEntry[str], name: str, walk: _Walk) -> None:
         return
     if is_folder:
         walk.names.append(f"{name}/")
-        walk.folders.add(relative(name))
+        walk.folders.add(relative_path(name))
         _enter(Path(entry.path), f"{name}/", walk)
     else:
         walk.names.append(name)
-        walk.places[relative(name)] = Path(entry.path)
-        walk.sizes[relative(name)] = about.st_size
+        walk.places[relative_path(name)] = Path(entry.path)
+        walk.sizes[relative_path(name)] = about.st_size

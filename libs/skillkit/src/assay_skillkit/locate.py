@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay_contracts.skills import Finding
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.rules import skill as rules
-from assay_skillkit.rules.rule import shown
-from assay_skillkit.skill_md.read import SKILL_MD
+from assay_skillkit.show import shown
 from assay_skillkit.tree import SkillTree, Tree
 
 _LOWER_CASE = SKILL_MD.lower()
 
 
 @dataclass(frozen=True, slots=True)
-class Rooted:
+class LocatedSkill:
     """The skill found in an upload, if any, and what was odd about the place."""
 
     findings: tuple[Finding, ...]
@@ -22,21 +22,23 @@ class Rooted:
     """The top folder that held it; None when it lay at the root."""
 
 
-def find_skill(tree: Tree, folders: frozenset[str]) -> Rooted:
+def find_skill(tree: Tree, folders: frozenset[str]) -> LocatedSkill:
     """The one skill of an upload: at its root, or in its one top folder."""
     paths = tree.sizes
     tops = sorted({path.split("/")[0] for path in paths if "/" in path})
     if _instructions(paths, "") is not None:
-        return _rooted(tree, "")
+        return _located(tree, "")
     holders = [top for top in tops if _instructions(paths, f"{top}/") is not None]
     if len(holders) > 1:
         names = ", ".join(f"`{shown(name)}`" for name in holders[:5])
-        return Rooted((rules.SEVERAL_SKILLS.at(f"There are {len(holders)} skills: {names}."),))
+        return LocatedSkill(
+            (rules.SEVERAL_SKILLS.at(f"There are {len(holders)} skills: {names}."),)
+        )
     if not holders:
-        return Rooted((_why_missing(paths, folders),))
+        return LocatedSkill((_why_missing(paths, folders),))
     beside = sorted(path for path in paths if not path.startswith(f"{holders[0]}/"))
     if beside:
-        return Rooted(
+        return LocatedSkill(
             (
                 rules.SKILL_MD_NOT_AT_ROOT.at(
                     f"SKILL.md is in `{shown(holders[0])}`, but other files are beside it, "
@@ -45,7 +47,7 @@ def find_skill(tree: Tree, folders: frozenset[str]) -> Rooted:
                 ),
             )
         )
-    return _rooted(tree, f"{holders[0]}/")
+    return _located(tree, f"{holders[0]}/")
 
 
 def _instructions(paths: Mapping[str, int], prefix: str) -> str | None:
@@ -54,7 +56,7 @@ def _instructions(paths: Mapping[str, int], prefix: str) -> str | None:
     )
 
 
-def _rooted(tree: Tree, prefix: str) -> Rooted:
+def _located(tree: Tree, prefix: str) -> LocatedSkill:
     instructions = _instructions(tree.sizes, prefix)
     places = {
         SKILL_MD if path == instructions else path.removeprefix(prefix): path
@@ -67,7 +69,7 @@ def _rooted(tree: Tree, prefix: str) -> Rooted:
         if instructions == f"{prefix}{SKILL_MD}"
         else (rules.SKILL_MD_LOWER_CASE.at("The file is named `skill.md`.", instructions),)
     )
-    return Rooted(findings, SkillTree(tree, places, sizes), prefix.rstrip("/") or None)
+    return LocatedSkill(findings, SkillTree(tree, places, sizes), prefix.rstrip("/") or None)
 
 
 def _why_missing(paths: Mapping[str, int], folders: frozenset[str]) -> Finding:

@@ -11,7 +11,8 @@ from typing import Final, Self
 
 from assay_skillkit.archive.paths import is_reserved
 from assay_skillkit.rules import skill as rules
-from assay_skillkit.rules.rule import Rule, shown
+from assay_skillkit.rules.rule import Rule
+from assay_skillkit.show import shown
 
 MAX_NAME: Final = 64
 _MAX_BYTES: Final = 255

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from uuid import UUID
 from assay_agentkit.bounds import Bounds
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
-from assay_contracts.runs import ModelUse, TaskOutcome, Trace, TraceStep
+from assay_contracts.runs import ModelUse, ProducedFile, TaskOutcome, Trace, TraceStep
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, FileCheck, Task, TaskFile
@@ -154,6 +155,18 @@ def command(line: str, output: str = "3 words\n", exit_code: int = 0) -> TraceSt
         at=NOON,
         seconds=0.1,
     )
+
+
+def step(tool: str, arguments: Mapping[str, str], output: str = "", **changes: object) -> TraceStep:
+    """A call of a tool that is no command."""
+    made = TraceStep(
+        tool=tool, arguments=json.dumps(arguments), output=output, at=NOON, seconds=0.1
+    )
+    return made.model_copy(update=changes)
+
+
+def produced(path: str, text: str, *, kind: str = "text", note: str = "") -> ProducedFile:
+    return ProducedFile(path=path, size=len(text.encode()), kind=kind, note=note, text=text)
 
 
 def trace_of(

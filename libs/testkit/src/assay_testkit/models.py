@@ -157,6 +157,17 @@ def _reply(reply: Reply, turn: int) -> Answer:
     return completion(message)
 
 
+def _refusal_of_blocks(request: Request) -> Answer | None:
+    """What providers say to a file or an image inside a tool's answer."""
+    for message in request["messages"]:
+        content = message["content"] if message["role"] == "tool" else None
+        for block in content if isinstance(content, list) else ():
+            if block["type"] != "text":
+                problem = f"Invalid value: {block['type']!r}. Supported values are: 'text'."
+                return Answer(body={"error": {"message": problem}}, status=400)
+    return None
+
+
 class _QuietServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
@@ -179,7 +190,7 @@ def running_model_server(script: Script | None = None) -> Iterator[ModelServer]:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             served.requests.append(request)
             served.keys.append(self.headers.get("Authorization", ""))
-            self._send(served.script(request))
+            self._send(_refusal_of_blocks(request) or served.script(request))
 
         def _send(self, answer: Answer) -> None:
             if answer.after is not None:

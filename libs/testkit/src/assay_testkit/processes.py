@@ -1,5 +1,6 @@
-"""Processes that a test must see the end of."""
+"""This machine's processes: what a test sees of them, and that they end."""
 
+import gc
 import os
 import select
 import time
@@ -34,3 +35,27 @@ def ended_after(pids: list[int]) -> Iterator[None]:
         left_s = max(0.0, deadline - time.monotonic())
         assert has_ended(descriptor, left_s), "a process was left running"
         os.close(descriptor)
+
+
+def processes_with(marker: str) -> list[int]:
+    """The machine's processes that have `marker` in their command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and marker.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """Of its first thread."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in listed.split()]
+
+
+def open_descriptors(pid: int | None = None) -> int:
+    """How many a process has; this one, where none is named."""
+    gc.collect()  # what other tests let go of
+    return len(list(Path(f"/proc/{pid or os.getpid()}/fd").iterdir()))

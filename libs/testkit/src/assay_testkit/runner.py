@@ -28,14 +28,16 @@ from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
+from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
-from assay_sandbox_runner.adapters.patterns import find_pattern
+from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.ports import StoreFailed
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
@@ -160,16 +162,21 @@ class Runner:
         task_seconds: float = 60.0,
     ) -> CarryOutRun:
         managers = package_managers(skills=SKILLS)
+        bundles = BundlesOnDisk(self.store, self.folder)
         return CarryOutRun(
             provider=self.provider,
-            bundles=BundlesOnDisk(self.store, self.folder),
+            bundles=bundles,
             traces=self.store,
             progress=self.store.say,
             agents_for_run=DeepAgentsForRun(
                 model=RehearsalModel(policy=policy), label=REHEARSAL_MODEL, model_calls=model_calls
             ),
             work_on_task=WorkOnTask(
-                check=CheckTask(find_pattern=find_pattern, command_seconds=10.0)
+                check=CheckTask(find_pattern=find_pattern, command_seconds=10.0),
+                read_results=ReadResults(
+                    read_documents=read_documents, find_passages=find_passages
+                ),
+                bundles=bundles,
             ),
             install_packages=InstallPackages(managers=managers),
             find_other_versions=FindOtherVersions(managers=managers),

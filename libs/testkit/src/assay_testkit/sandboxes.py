@@ -6,24 +6,22 @@ from pathlib import Path
 import pytest
 
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.conformance.under_test import REAL, Kit
+from assay_sandboxes.conformance.under_test import REAL_SHELL, ProviderUnderTest, write_skills
 from assay_sandboxes.port import Sandbox
-from assay_testkit.daytona.double import DaytonaDouble, provider_for
+from assay_testkit.daytona.double import DaytonaDouble
+from assay_testkit.daytona.provider import provider_for
 
 
 @pytest.fixture
 def skills(tmp_path: Path) -> Path:
     """A folder with one skill in it."""
-    folder = tmp_path / "skills"
-    (folder / "greeter").mkdir(parents=True)
-    (folder / "greeter" / "SKILL.md").write_text("# Greeter\n")
-    return folder
+    return write_skills(tmp_path / "skills")
 
 
 @pytest.fixture
-async def bubblewrap(tmp_path: Path, skills: Path) -> AsyncIterator[Kit]:
+async def bubblewrap(tmp_path: Path, skills: Path) -> AsyncIterator[ProviderUnderTest]:
     provider = BubblewrapProvider(tmp_path / "state")
-    yield Kit(provider, REAL, skills)
+    yield ProviderUnderTest(provider, REAL_SHELL, skills)
     await provider.close()
 
 
@@ -35,15 +33,15 @@ async def double(tmp_path: Path) -> AsyncIterator[DaytonaDouble]:
 
 
 @pytest.fixture
-async def daytona(double: DaytonaDouble, skills: Path) -> AsyncIterator[Kit]:
+async def daytona(double: DaytonaDouble, skills: Path) -> AsyncIterator[ProviderUnderTest]:
     """The real SDK, talking to the stand-in."""
     provider = provider_for(double)
-    yield Kit(provider, REAL, skills)
+    yield ProviderUnderTest(provider, REAL_SHELL, skills)
     await provider.close()
 
 
 @pytest.fixture
-async def blocked_sandbox(bubblewrap: Kit) -> AsyncIterator[Sandbox]:
+async def blocked_sandbox(bubblewrap: ProviderUnderTest) -> AsyncIterator[Sandbox]:
     """A bubblewrap sandbox with a blocked network."""
     async with bubblewrap.open() as sandbox:
         yield sandbox

@@ -40,7 +40,14 @@ def open_agents(settings: Settings) -> DeepAgents:
     """The judge's agents with the models the settings name."""
 
     def named(spec: str | None, policy: Policy) -> NamedModel:
-        return NamedModel(open_model(spec, policy=policy, settings=settings), model_label(spec))
+        chat = open_model(spec, policy=policy, settings=settings)
+        known_to_see = bool((chat.profile or {}).get("image_inputs"))
+        asked_to_see = settings.judge_sees_images
+        return NamedModel(
+            chat,
+            model_label(spec),
+            sees_pictures=known_to_see if asked_to_see is None else asked_to_see,
+        )
 
     return DeepAgents(
         planner_model=named(settings.judge_model, planner_policy(rules_for)),

@@ -9,7 +9,7 @@ from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, Task
 from assay_judge.domain.bundle import SkillFiles
 from assay_judge.domain.grading import GradeDraft
-from assay_judge.domain.plan import TaskPlan
+from assay_judge.domain.plan import PlanRules, TaskPlan
 from assay_judge.domain.prose import ProseDraft
 
 Draft_co = TypeVar("Draft_co", covariant=True)
@@ -63,7 +63,13 @@ class Agents(Protocol):
     """
 
     def planner(
-        self, skill: SkillFiles, task_count: int, *, known: Sequence[Task], tokens: int | None
+        self,
+        skill: SkillFiles,
+        rules: PlanRules,
+        task_count: int,
+        *,
+        known: Sequence[Task],
+        tokens: int | None,
     ) -> MeteredSession[TaskPlan]: ...
 
     def graders(self, run_kind: RunKind, *, tokens: int | None) -> Graders: ...

@@ -6,8 +6,9 @@ from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
+from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
-from assay_sandbox_runner.adapters.patterns import find_pattern
+from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.domain.package_managers import package_managers
@@ -19,6 +20,7 @@ from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
+from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
@@ -70,7 +72,9 @@ def carry_out_run(
             model_calls=settings.task_model_calls,
         ),
         work_on_task=WorkOnTask(
-            check=CheckTask(find_pattern=find_pattern, command_seconds=settings.check_seconds)
+            check=CheckTask(find_pattern=find_pattern, command_seconds=settings.check_seconds),
+            read_results=ReadResults(read_documents=read_documents, find_passages=find_passages),
+            bundles=bundles,
         ),
         install_packages=InstallPackages(managers=managers),
         find_other_versions=FindOtherVersions(managers=managers),

@@ -9,6 +9,7 @@ from typing import Protocol
 from assay_contracts.runs import ModelUse, MountedSkill, Trace
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
+from assay_sandbox_runner.domain.documents import DocumentText
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandboxes.port import Sandbox
@@ -35,8 +36,26 @@ class Bundles(Protocol):
     def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
         """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
 
+    async def manual(self, skills: MountedSkills, name: str) -> str:
+        """The SKILL.md of one of them; empty where that skill is not among them."""
+
     async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
         """What the text files of the skills of these names say, long ones cut off."""
+
+    async def file_texts(
+        self, skills: MountedSkills, files: Collection[tuple[str, str]]
+    ) -> list[str]:
+        """As `texts`, of these files alone: each a skill's folder name and a path below it."""
+
+
+class ReadDocuments(Protocol):
+    async def __call__(self, files: Mapping[str, bytes]) -> Mapping[str, DocumentText]:
+        """What each file says, by path; never raises for what a file holds."""
+
+
+class FindPassages(Protocol):
+    async def __call__(self, pattern: str, text: str) -> Sequence[tuple[int, int]]:
+        """Where the first matches start and end. Raises PatternProblem."""
 
 
 class Traces(Protocol):

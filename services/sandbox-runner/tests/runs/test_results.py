@@ -77,7 +77,7 @@ async def test_time_is_split_into_model_commands_and_rest(runner: Runner) -> Non
     assert result.timings.wall > result.timings.commands + result.timings.model
     assert result.model.role == "executor"
     assert result.model.model == "rehearsal:1"
-    assert result.model.prompt_version == "executor-2"
+    assert result.model.prompt_version == "executor-3"
     assert result.model.calls == 3
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from assay_contracts.reports import Report
 from assay_reporting.markdown.approved_skills import approved_skills
 from assay_reporting.markdown.costs import costs
+from assay_reporting.markdown.defects import defects
 from assay_reporting.markdown.dependencies import dependencies
 from assay_reporting.markdown.format_findings import format_findings
 from assay_reporting.markdown.offline import offline_findings
@@ -19,6 +20,7 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     verdict,
     score,
     prose,
+    defects,
     runs,
     approved_skills,
     offline_findings,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from assay_contracts.grades import Grade
+from assay_contracts.attribution import Attribution
+from assay_contracts.grades import ContestedCheck, Grade
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import TaskOutcome
 from assay_contracts.tasks import CheckResult
@@ -11,8 +12,10 @@ from assay_reporting.markdown.packages import packages_listed
 from assay_reporting.text import quoted
 from assay_reporting.view import (
     commands_text,
+    counted_text,
     grade_of,
     grade_title,
+    part_text,
     prompt_of,
     run_title,
     seconds_text,
@@ -36,10 +39,23 @@ def _run(report: Report, run: RunReport) -> Iterator[str]:
         )
     for outcome in run.outcomes:
         grade = grade_of(run, outcome.task_id)
-        yield f"### {outcome.task_id}: {grade_title(grade)}"
+        counted = counted_text(run, outcome, grade)
+        yield f"### {outcome.task_id}: {grade_title(grade)}{f', {counted}' if counted else ''}"
         yield f"**Asked:** {quoted(prompt_of(report, outcome.task_id), 600)}"
+        if outcome.attribution is not None:
+            yield from _part(outcome, outcome.attribution)
         yield from _work(outcome)
         yield from _judgement(outcome, grade)
+
+
+def _part(outcome: TaskOutcome, attribution: Attribution) -> Iterator[str]:
+    yield f"**Attribution:** {part_text(outcome, '')}"
+    if attribution.programs:
+        yield bullets(
+            f"{quoted(run.program)} {run.ended}: {quoted(run.command, 200)}"
+            + (f" ({quoted(run.error, 300)})" if run.error else "")
+            for run in attribution.programs
+        )
 
 
 def _work(outcome: TaskOutcome) -> Iterator[str]:
@@ -61,11 +77,16 @@ def _work(outcome: TaskOutcome) -> Iterator[str]:
 def _judgement(outcome: TaskOutcome, grade: Grade | None) -> Iterator[str]:
     if grade is not None:
         yield f"**Why:** {quoted(grade.reasons, 1000)}{_spread(grade)}"
+        if grade.lowered_by:
+            yield _lowered(grade)
         yield bullets(
             f"{quoted(each.source)}: {quoted(each.quote, 400)}" for each in grade.evidence
         )
     if outcome.checks:
-        yield f"**Checks:**\n\n{bullets(_check(check) for check in outcome.checks)}"
+        contests = {each.check: each for each in grade.contested_checks} if grade else {}
+        checks = enumerate(outcome.checks, start=1)
+        listed = bullets(_check(check, contests.get(number)) for number, check in checks)
+        yield f"**Checks:**\n\n{listed}"
     if outcome.answer:
         yield f"**The agent said:** {quoted(outcome.answer, 400)}"
 
@@ -77,7 +98,25 @@ def _spread(grade: Grade) -> str:
     return f" (median of {listed}; spread {max(grade.samples) - min(grade.samples)})"
 
 
-def _check(result: CheckResult) -> str:
+def _lowered(grade: Grade) -> str:
+    """A box of its own: what the judge gave, and the rules by which code lowered it."""
+    head = f"> **Lowered by code** from the judge's {grade.judge_grade} to {grade.grade}:"
+    rules = (
+        f"> {quoted(each.reason)} (rule `{each.rule}`, at most {each.at_most})"
+        for each in grade.lowered_by
+    )
+    return "\n>\n".join((head, *rules))
+
+
+def _check(result: CheckResult, contest: ContestedCheck | None) -> str:
     mark = "passed" if result.passed else "**failed**"
     before = ", as it did before the work" if result.passed and result.passed_before else ""
-    return f"{result.check.kind} {mark}{before}: {quoted(result.detail, 300)}"
+    said = f"{result.check.kind} {mark}{before}: {quoted(result.detail, 300)}"
+    return said if contest is None else f"{said} {_contested(contest)}"
+
+
+def _contested(contest: ContestedCheck) -> str:
+    counts = (
+        "left out, for it fails on a right result too" if contest.left_out else "it still counts"
+    )
+    return f"**Contested by the judge** ({counts}): {quoted(contest.reason, 300)}"

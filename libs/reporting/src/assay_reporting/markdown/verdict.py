@@ -28,7 +28,7 @@ def score(report: Report) -> str:
 
 def _scores(scores: Scores | None) -> str:
     if scores is None:
-        return "None: the platform failed before the skill could be judged."
+        return "None: the skill could not be judged. The reason stands above."
     overall = overall_row(scores)
     return table(
         ("dimension", "weight", "score"),

@@ -1,4 +1,4 @@
-"""How tests speak to sandboxes of every kind, so that one set of tests holds for all."""
+"""A provider that is checked, and how to speak to its sandboxes."""
 
 import shlex
 from collections.abc import Callable
@@ -19,11 +19,12 @@ LIMITS: Final = Limits(
     workspace_bytes=16 * 1024**2,
     home_bytes=24 * 1024**2,
 )
+"""Of the sandboxes that are checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
-    """How to ask a kind of sandbox for things that a shell has no word for."""
+class Dialect:
+    """How to ask a sandbox for what a shell has no word for."""
 
     install: Callable[..., str]
     """Install a package of that name and version, which needs what is named after that."""
@@ -39,7 +40,7 @@ def python(program: str) -> str:
     return f"python3 - <<'END'\n{program}\nEND"
 
 
-def _really_install(name: str, version: str, *needs: str) -> str:
+def _install(name: str, version: str, *needs: str) -> str:
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(
         f"Requires-Dist: {need}\n" for need in needs
     )
@@ -53,8 +54,8 @@ def _really_install(name: str, version: str, *needs: str) -> str:
     )
 
 
-REAL: Final = Speech(
-    install=_really_install,
+REAL_SHELL: Final = Dialect(
+    install=_install,
     look_up=lambda host: python(
         f"import socket\ntry: socket.getaddrinfo({host!r}, 80)\nexcept OSError: raise SystemExit(1)"
     ),
@@ -66,31 +67,47 @@ REAL: Final = Speech(
     flood=lambda lines: f"yes line | head -n {lines}",
     leave_running=lambda seconds: f"sleep {seconds} & nohup sleep {seconds} & echo started",
 )
-PRETENDED: Final = Speech(
+"""A shell with Python."""
+FAKE_SHELL: Final = Dialect(
     install=lambda *words: shlex.join(("install", *words)),
     look_up=lambda host: f"call {host}",
     connect=lambda host, port: f"call {host}:{port}",
     flood=lambda lines: f"repeat {lines} line",
     leave_running=lambda _: "echo started",
 )
+"""The few words that the fake understands."""
+
+
+def write_skills(folder: Path) -> Path:
+    """Make the folder of skills that the checks look for; return it."""
+    (folder / "greeter").mkdir(parents=True)
+    (folder / "greeter" / "SKILL.md").write_text("# Greeter\n")
+    return folder
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
-    """A provider, its speech, and skills to show in its sandboxes."""
+class ProviderUnderTest:
+    """A provider, what it says it can do, and skills to show in its sandboxes."""
 
     provider: SandboxProvider
-    speech: Speech
+    dialect: Dialect
     skills: Path
+    """As `write_skills` makes them; checks may change them."""
+    blocks_network: bool = True
+    """Without it, a blocked sandbox is to be refused."""
+    observes_calls: bool = True
+    """Whether calls of a blocked sandbox are counted; without it, its proof is to say so."""
 
     def open(
         self,
-        network: NetworkMode = "blocked",
+        network: NetworkMode | None = None,
         *,
         name: str = "test",
         base: str | None = None,
         limits: Limits = LIMITS,
     ) -> AbstractAsyncContextManager[Sandbox]:
+        """A sandbox, without a network where that can be had."""
+        network = network or ("blocked" if self.blocks_network else "open")
         return self.provider.open(
             name=name, skills=self.skills, network=network, base=base, limits=limits
         )

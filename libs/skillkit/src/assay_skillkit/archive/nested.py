@@ -38,7 +38,7 @@ def nested_problems(tree: Tree, limits: Limits) -> Iterator[Finding]:
         if not start.startswith(_SIGNATURES):
             continue
         if start.startswith(_ZIP):
-            count, problems = _looked_into(tree, path, limits)
+            count, problems = _look_into(tree, path, limits)
             yield from problems
             listed += count
             if listed > limits.nested_entries:
@@ -52,7 +52,7 @@ def nested_problems(tree: Tree, limits: Limits) -> Iterator[Finding]:
             )
 
 
-def _looked_into(tree: Tree, path: str, limits: Limits) -> tuple[int, list[Finding]]:
+def _look_into(tree: Tree, path: str, limits: Limits) -> tuple[int, list[Finding]]:
     """How many entries the zip at `path` lists, and what is wrong with them."""
     content = io.BytesIO()
     for chunk in tree.chunks(path):

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from assay_contracts.skills import Finding
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import archive as rules
-from assay_skillkit.rules.rule import shown
+from assay_skillkit.show import shown
 
 _DRIVE: Final = re.compile(r"^[A-Za-z]:")
 _BIDI: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -26,7 +26,7 @@ _JUNK_FOLDERS: Final = frozenset(
 _JUNK_FILES: Final = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 
-def relative(raw: str) -> str:
+def relative_path(raw: str) -> str:
     """`raw` with `/` between its parts, no leading `./`, composed. Folders keep a final `/`."""
     path = unicodedata.normalize("NFC", raw.replace("\\", "/"))
     while path.startswith("./"):
@@ -54,14 +54,14 @@ def is_reserved(name: str) -> bool:
     return _RESERVED.match(name) is not None
 
 
-def name_problems(raw: str, limits: Limits = LIMITS) -> Iterator[Finding]:
+def path_problems(raw: str, limits: Limits = LIMITS) -> Iterator[Finding]:
     """Everything wrong with one name as the archive spells it."""
     if not raw.strip("/\\"):
         yield rules.NAME_EMPTY.at("An entry has no name.", raw)
         return
     yield from _place_problems(raw)
     yield from _character_problems(raw)
-    path = relative(raw)
+    path = relative_path(raw)
     parts = path.rstrip("/").split("/")
     if len(parts) > limits.depth:
         yield rules.PATH_TOO_DEEP.at(
@@ -82,7 +82,7 @@ def _place_problems(raw: str) -> Iterator[Finding]:
     parts = path.strip("/").split("/")
     if any(_climbs(part) for part in parts):
         yield rules.PATH_TRAVERSAL.at("The path leads out of the folder it is unpacked into.", raw)
-    elif any(part in ("", ".") for part in relative(raw).strip("/").split("/")):
+    elif any(part in ("", ".") for part in relative_path(raw).strip("/").split("/")):
         yield rules.PATH_NOT_NORMAL.at("The path has an empty part or a `.` inside.", raw)
     if "/" in raw and "\\" in raw:
         yield rules.PATH_MIXED_SEPARATORS.at(
@@ -139,13 +139,13 @@ def _part_problems(part: str, path: str) -> Iterator[Finding]:
         )
 
 
-def clashes(names: Iterable[str]) -> Iterator[Finding]:
+def clashing_paths(names: Iterable[str]) -> Iterator[Finding]:
     """Names, as spelled, that would land on one another when unpacked. Folders end in `/`."""
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     spellings: dict[str, str] = {}
     for raw in names:
-        path = relative(raw)
+        path = relative_path(raw)
         if path in spellings:
             same = spellings[path] == raw
             yield (

@@ -8,12 +8,12 @@ from typing import BinaryIO, Final
 
 from assay_contracts.skills import Finding
 from assay_skillkit.archive.nested import nested_problems
-from assay_skillkit.archive.paths import clashes, is_junk, name_problems, relative
+from assay_skillkit.archive.paths import clashing_paths, is_junk, path_problems, relative_path
 from assay_skillkit.archive.zip_index import BadArchive, IndexEntry, read_index
-from assay_skillkit.archive.zip_layout import untiled
+from assay_skillkit.archive.zip_layout import locate_entries
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import archive as rules
-from assay_skillkit.rules.rule import shown
+from assay_skillkit.show import shown
 
 _STORED: Final = 0
 _DEFLATED: Final = 8
@@ -79,18 +79,18 @@ def read_archive(file: BinaryIO, limits: Limits = LIMITS) -> ArchiveRead:
 
 
 def read_entries(
-    file: BinaryIO, limits: Limits = LIMITS, *, keep_leftovers: bool = False
+    file: BinaryIO, limits: Limits = LIMITS, *, keep_junk: bool = False
 ) -> ArchiveRead:
     """Check the zip in `file` from end to end; what lies in archives inside it is not looked at.
 
     Args:
         file: Can be sought in; must stay open while the files are read.
         limits: How much it may hold.
-        keep_leftovers: Whether what systems and tools leave behind is a part of it, too.
+        keep_junk: Whether what systems and tools leave behind is a part of it, too.
     """
     try:
         index = read_index(file, limits)
-        starts, findings = untiled(file, index)
+        starts, findings = locate_entries(file, index)
     except BadArchive as error:
         return ArchiveRead(findings=(error.finding,))
     trusted: list[tuple[IndexEntry, int]] = []
@@ -100,11 +100,11 @@ def read_entries(
         if start is not None and not any(p.severity == "error" for p in problems):
             trusted.append((entry, start))
     names = [entry.name for entry, _ in trusted if entry.name is not None]
-    findings.extend(clashes(names))
+    findings.extend(clashing_paths(names))
     findings.extend(_notes(names))
-    if not keep_leftovers:
-        trusted = [(e, start) for e, start in trusted if not is_junk(relative(e.name or ""))]
-    folders, members = _sorted_out(trusted)
+    if not keep_junk:
+        trusted = [(e, start) for e, start in trusted if not is_junk(relative_path(e.name or ""))]
+    folders, members = _folders_and_members(trusted)
     findings.extend(_count_problems(members, limits))
     sound, problems = _verified(file, members, limits)
     findings.extend(problems)
@@ -193,8 +193,8 @@ def _entry_problems(entry: IndexEntry, limits: Limits) -> Iterator[Finding]:
     name = entry.shown_name
     if entry.name is None:
         yield rules.NAME_ENCODING.at("The name is not valid UTF-8.", name)
-    elif entry.name == "" or relative(entry.name) != "":  # `./` is the archive's own root
-        yield from name_problems(entry.name, limits)
+    elif entry.name == "" or relative_path(entry.name) != "":  # `./` is the archive's own root
+        yield from path_problems(entry.name, limits)
     if entry.second_name is not None:
         yield rules.NAME_AMBIGUOUS.at(
             f"The entry has a second name, `{shown(entry.second_name)}`, for some readers.", name
@@ -246,7 +246,7 @@ def _looks_like_folder(entry: IndexEntry, by_name: bool) -> bool:
 def _notes(names: list[str]) -> Iterator[Finding]:
     if any("\\" in name for name in names):
         yield rules.BACKSLASHES.at("The archive separates folders by `\\`; it was read as `/`.")
-    if junk := [name for name in names if is_junk(relative(name))]:
+    if junk := [name for name in names if is_junk(relative_path(name))]:
         yield junk_note(len(junk), junk[0])
 
 
@@ -257,11 +257,13 @@ def junk_note(count: int, example: str) -> Finding:
     )
 
 
-def _sorted_out(trusted: list[tuple[IndexEntry, int]]) -> tuple[frozenset[str], list[Member]]:
+def _folders_and_members(
+    trusted: list[tuple[IndexEntry, int]],
+) -> tuple[frozenset[str], list[Member]]:
     folders: set[str] = set()
     members: dict[str, Member] = {}
     for entry, start in trusted:
-        path = relative(entry.name or "")
+        path = relative_path(entry.name or "")
         if path.endswith("/"):
             folders.add(path.rstrip("/"))
         elif path:

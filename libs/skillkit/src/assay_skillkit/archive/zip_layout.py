@@ -8,13 +8,15 @@ from typing import BinaryIO, Final
 from assay_contracts.skills import Finding
 from assay_skillkit.archive.zip_index import LOCAL_SIGNATURE, UTF8_FLAG, Index, IndexEntry
 from assay_skillkit.rules import archive as rules
-from assay_skillkit.rules.rule import shown
+from assay_skillkit.show import shown
 
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
+_EXTRA_HEADER: Final = struct.Struct("<2H")
+_WIDE_SIZES: Final = struct.Struct("<2Q")
 _DESCRIPTOR_FLAG: Final = 0x0008
 _DESCRIPTOR_SIGNATURE: Final = b"PK\x07\x08"
 _FULL_32: Final = 0xFFFFFFFF
-_TELLING_FLAGS: Final = 0x0001 | 0x0040 | 0x2000 | _DESCRIPTOR_FLAG
+_MEANINGFUL_FLAGS: Final = 0x0001 | 0x0040 | 0x2000 | _DESCRIPTOR_FLAG
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class _Span:
         return self.data + self.entry.packed
 
 
-def untiled(file: BinaryIO, index: Index) -> tuple[list[int | None], list[Finding]]:
+def locate_entries(file: BinaryIO, index: Index) -> tuple[list[int | None], list[Finding]]:
     """Where each entry's bytes start (None if it cannot be told), and what is out of place."""
     findings: list[Finding] = []
     spans: list[_Span | None] = []
@@ -78,8 +80,8 @@ def _local_header(file: BinaryIO, entry: IndexEntry, limit: int) -> _Span | Find
 
 
 def _flags_agree(flags: int, entry: IndexEntry) -> bool:
-    telling = _TELLING_FLAGS if entry.raw_name.isascii() else _TELLING_FLAGS | UTF8_FLAG
-    return flags & telling == entry.flags & telling
+    compared = _MEANINGFUL_FLAGS if entry.raw_name.isascii() else _MEANINGFUL_FLAGS | UTF8_FLAG
+    return flags & compared == entry.flags & compared
 
 
 def _sizes_agree(entry: IndexEntry, crc: int, packed: int, size: int, extra: bytes) -> bool:
@@ -97,12 +99,13 @@ def _sizes_agree(entry: IndexEntry, crc: int, packed: int, size: int, extra: byt
 
 def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
     at = 0
-    while at + 4 <= len(extra):
-        number, length = struct.unpack_from("<2H", extra, at)
-        if number == 1 and length >= 16 and at + 20 <= len(extra):  # noqa: PLR2004 - two 64-bit sizes
-            size, packed = struct.unpack_from("<2Q", extra, at + 4)
+    while at + _EXTRA_HEADER.size <= len(extra):
+        number, length = _EXTRA_HEADER.unpack_from(extra, at)
+        at += _EXTRA_HEADER.size
+        if number == 1 and length >= _WIDE_SIZES.size and at + _WIDE_SIZES.size <= len(extra):
+            size, packed = _WIDE_SIZES.unpack_from(extra, at)
             return size, packed
-        at += 4 + length
+        at += length
     return None
 
 
@@ -114,9 +117,9 @@ def _out_of_place(file: BinaryIO, spans: list[_Span], end: int) -> Iterator[Find
             f"The file shares bytes with `{shown(other.entry.shown_name)}`, as archive bombs do.",
             span.entry.shown_name,
         )
-    followings = [*(span.entry.offset for span in spans[1:]), end]
-    for span, following in zip(spans, followings, strict=False):
-        if following >= span.end and not _gap_explained(file, span, following):
+    next_offsets = [*(span.entry.offset for span in spans[1:]), end]
+    for span, next_offset in zip(spans, next_offsets, strict=False):
+        if next_offset >= span.end and not _gap_explained(file, span, next_offset):
             yield rules.ARCHIVE_HIDDEN_DATA.at(
                 "Bytes that belong to no file follow this one in the archive.",
                 span.entry.shown_name,
@@ -133,9 +136,9 @@ def _overlaps(spans: list[_Span]) -> Iterator[tuple[_Span, _Span]]:
             furthest = span
 
 
-def _gap_explained(file: BinaryIO, span: _Span, following: int) -> bool:
+def _gap_explained(file: BinaryIO, span: _Span, next_offset: int) -> bool:
     """Whether what stands between two entries is nothing, or the sizes a streaming tool adds."""
-    gap = following - span.end
+    gap = next_offset - span.end
     if not span.entry.flags & _DESCRIPTOR_FLAG:
         return gap == 0
     entry = span.entry

@@ -1,14 +1,13 @@
-"""What a rule is, and how it speaks of the hostile names it meets."""
+"""What a rule is."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from assay_contracts.skills import Finding, Severity
+from assay_skillkit.show import shown
 
 Area = Literal["archive", "skill"]
 """`archive`: the file cannot be trusted or read. `skill`: it can, but what it holds is wrong."""
-
-MAX_SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +29,3 @@ class Rule:
             path=None if path is None else shown(path),
             line=line,
         )
-
-
-def shown(text: str) -> str:
-    """`text` with everything invisible escaped and its middle left out when it is long."""
-    visible = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:1000]
-    )
-    if len(visible) <= MAX_SHOWN and len(text) <= 1000:  # noqa: PLR2004 - as sliced above
-        return visible
-    half = MAX_SHOWN // 2 - 2
-    tail = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[-half:]
-    )
-    return f"{visible[:half]}...{tail[-half:]}"

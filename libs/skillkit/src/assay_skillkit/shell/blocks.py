@@ -60,16 +60,16 @@ def _bare(text: str) -> Iterator[BlockCommand]:
 
 def _prompted(lines: Sequence[str]) -> Iterator[BlockCommand]:
     comments: list[str] = []
-    for first, *following in _from_prompt_to_prompt(lines):
+    for first, *rows_below in _from_prompt_to_prompt(lines):
         line = _PROMPT.sub("", first)
         if not line.strip():
             continue
         if line.startswith("#"):
             comments.append(_said(line))
             continue
-        text = "\n".join([line, *(_PROMPT_TO_GO_ON.sub("", row) for row in following)])
+        text = "\n".join([line, *(_PROMPT_TO_GO_ON.sub("", row) for row in rows_below)])
         end = command_end(text)
-        yield _block_command(text[:end], comments, following[text.count("\n", 0, end) :])
+        yield _block_command(text[:end], comments, rows_below[text.count("\n", 0, end) :])
         comments = []
 
 

@@ -7,7 +7,7 @@ followed. Quotes, `cd`, variables, loops, heredocs and `sh -c` are.
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from assay_skillkit.shell.lexer import fragments
@@ -34,6 +34,10 @@ class PathUse:
     path: str
     is_program: bool = False
     """The path is itself what is run."""
+    command: int = 0
+    """Which of the line's simple commands it stands in."""
+    decides: bool = True
+    """Whether the line cannot end well unless this simple command does: only `&&` follows it."""
 
 
 @dataclass(slots=True)
@@ -42,6 +46,8 @@ class _Shell:
 
     cwd: str
     variables: dict[str, list[str]] = field(default_factory=dict)
+    commands: int = 0
+    """Simple commands read so far."""
 
     def resolve(self, word: str) -> str:
         return posixpath.normpath(posixpath.join(self.cwd, word))
@@ -64,8 +70,18 @@ def paths_used(command: str, cwd: str) -> list[PathUse]:
 def _read(command: str, shell: _Shell, depth: int) -> Iterator[PathUse]:
     if depth > _DEEPEST:
         return
-    for simple in _simple_commands(command):
-        yield from _paths_of(simple, shell, depth)
+    simples = _simple_commands(command)
+    for place, simple in enumerate(simples):
+        shell.commands += 1
+        number = shell.commands
+        decides = all(each.then == "&&" for each in simples[place:-1])
+        for use in _paths_of(simple, shell, depth):
+            nested = use.command > number
+            yield replace(
+                use,
+                command=use.command if nested else number,
+                decides=decides and (use.decides or not nested),
+            )
 
 
 @dataclass(slots=True)
@@ -75,6 +91,8 @@ class _SimpleCommand:
     words: list[str] = field(default_factory=list)
     """Targets of redirections stand among them."""
     here_documents: list[str] = field(default_factory=list)
+    then: str = ""
+    """What joins it to the next one."""
 
 
 def _simple_commands(command: str) -> list[_SimpleCommand]:
@@ -88,6 +106,8 @@ def _simple_commands(command: str) -> list[_SimpleCommand]:
             case "bare" | "quoted":
                 found[-1].words.append(fragment.value)
             case "operator" | "newline" if _separates(fragment.text):
+                if found[-1].words:
+                    found[-1].then = fragment.text.strip() or ";"
                 found.append(_SimpleCommand())
             case "here_mark":
                 awaiting.append(found[-1])
@@ -152,7 +172,9 @@ def _arguments(program: str, words: Sequence[str], shell: _Shell, depth: int) ->
             program in _SHELLS and re.fullmatch(r"-\w*c", previous)
         )
         if is_code and program in _SHELLS:
-            yield from _read(word, _Shell(shell.cwd, dict(shell.variables)), depth + 1)
+            yield from _read(
+                word, _Shell(shell.cwd, dict(shell.variables), shell.commands), depth + 1
+            )
         elif is_code:
             yield from _paths_in_code(program, word, shell)
         elif previous == "-m":

@@ -4,28 +4,34 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from strictyaml import YAMLError, ruamel  # type: ignore[import-untyped]
-from strictyaml.exceptions import FlowMappingDisallowed  # type: ignore[import-untyped]
-from strictyaml.parser import StrictYAMLLoader  # type: ignore[import-untyped]
-from strictyaml.ruamel.comments import CommentedMap  # type: ignore[import-untyped]
+import strictyaml  # type: ignore[import-untyped]  # it has no types
 
 from assay_contracts.skills import Finding
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.rules import skill as rules
-from assay_skillkit.rules.rule import shown
-from assay_skillkit.skill_md.plain_yaml import read_plain
+from assay_skillkit.show import shown
+from assay_skillkit.skill_md.plain_yaml import Value, read_plain_yaml
 
 SPEC_KEYS: Final = frozenset(
     {"name", "description", "license", "allowed-tools", "metadata", "compatibility"}
 )
-Value = str | list[Any] | dict[str, Any]
 
 _FENCE: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _MOST_BRACKETS: Final = 500
 """The YAML reader takes quadratic time in nested brackets."""
+_CommentedMap: Final = strictyaml.ruamel.comments.CommentedMap
+_CommentedSeq: Final = strictyaml.ruamel.comments.CommentedSeq
+_WITHOUT_BRACKETS, _WITH_BRACKETS = (
+    type(
+        "Loader",
+        (strictyaml.parser.StrictYAMLLoader,),
+        {"label": "SKILL.md", "allow_flow_style": allowed},
+    )
+    for allowed in (False, True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Frontmatter:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class SplitSkillMd:
     """SKILL.md in its two parts; `yaml` is None where it cannot be told apart."""
 
     yaml: str | None
@@ -48,32 +54,22 @@ class Parted:
     finding: Finding | None = None
 
 
-def part(text: str, path: str) -> Parted:
+def split_frontmatter(text: str, path: str) -> SplitSkillMd:
     """Split SKILL.md at its fences. Only a line that is `---` and nothing else closes it."""
     if not text.startswith("---"):
         finding = rules.FRONTMATTER_MISSING.at("SKILL.md does not start with `---`.", path, 1)
-        return Parted(None, text, 1, finding)
+        return SplitSkillMd(None, text, 1, finding)
     closing = _FENCE.search(text, text.find("\n") + 1) if "\n" in text else None
     if closing is None:
         finding = rules.FRONTMATTER_NOT_CLOSED.at(
             "The frontmatter has no closing line `---`.", path, 1
         )
-        return Parted(None, "", 1, finding)
+        return SplitSkillMd(None, "", 1, finding)
     body = text[closing.end() :]
-    return Parted(text[3 : closing.start()], body, text.count("\n", 0, closing.end()) + 1)
+    return SplitSkillMd(text[3 : closing.start()], body, text.count("\n", 0, closing.end()) + 1)
 
 
-class _Strict(StrictYAMLLoader):  # type: ignore[misc]
-    label = "SKILL.md"
-    allow_flow_style = False
-
-
-class _WithFlow(StrictYAMLLoader):  # type: ignore[misc]
-    label = "SKILL.md"
-    allow_flow_style = True
-
-
-def parse(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatter | Finding:
+def read_frontmatter(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatter | Finding:
     """Read frontmatter. Every scalar is text, as the specification's strict YAML has it.
 
     Brackets (`[a, b]`, `{a: b}`), which strict YAML refuses, are read under keys that the
@@ -90,19 +86,19 @@ def parse(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatter | Findin
             path,
             yaml.count("\n", 0, odd.start()) + 1,
         )
-    if plain := read_plain(yaml):
+    if plain := read_plain_yaml(yaml):
         values, lines = plain
-        return Frontmatter({**values}, lines, ())
+        return Frontmatter(values, lines, ())
     try:
         document = _load(yaml)
-    except YAMLError as error:
+    except strictyaml.YAMLError as error:
         return _yaml_finding(error, path)
     except RecursionError:
         return rules.FRONTMATTER_YAML.at("The frontmatter is nested too deeply.", path)
     except (ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
         # The reader trips over its own feet on some input (an escape beyond Unicode, an odd merge).
         return rules.FRONTMATTER_YAML.at(f"The YAML cannot be read: {shown(str(error))}.", path)
-    if not isinstance(document, CommentedMap):
+    if not isinstance(document, _CommentedMap):
         return rules.FRONTMATTER_NOT_A_MAPPING.at(
             "The frontmatter is not made of `key: value` lines.", path, 1
         )
@@ -115,27 +111,28 @@ def parse(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatter | Findin
 
 def _load(yaml: str) -> object:
     try:
-        return ruamel.load(yaml, Loader=_Strict)
-    except FlowMappingDisallowed as refused:
+        return strictyaml.ruamel.load(yaml, Loader=_WITHOUT_BRACKETS)
+    except strictyaml.exceptions.FlowMappingDisallowed as refused:
         if yaml.count("[") + yaml.count("{") > _MOST_BRACKETS:
             raise
-        document = ruamel.load(yaml, Loader=_WithFlow)
-        if not isinstance(document, CommentedMap) or _flow_in_spec_keys(document):
+        document = strictyaml.ruamel.load(yaml, Loader=_WITH_BRACKETS)
+        if not isinstance(document, _CommentedMap) or _has_flow_in_spec_keys(document):
             raise refused from None
         return document
 
 
-def _flow_in_spec_keys(document: Any) -> bool:
+def _has_flow_in_spec_keys(document: object) -> bool:
+    assert isinstance(document, _CommentedMap)
     return bool(document.fa.flow_style()) or any(
         _has_flow(value) for key, value in document.items() if str(key) in SPEC_KEYS
     )
 
 
-def _has_flow(value: Any) -> bool:
-    if isinstance(value, dict):
-        return bool(value.fa.flow_style()) or any(map(_has_flow, value.values()))  # type: ignore[attr-defined]
-    if isinstance(value, list):
-        return bool(value.fa.flow_style()) or any(map(_has_flow, value))  # type: ignore[attr-defined]
+def _has_flow(value: object) -> bool:
+    if isinstance(value, _CommentedMap):
+        return bool(value.fa.flow_style()) or any(map(_has_flow, value.values()))
+    if isinstance(value, _CommentedSeq):
+        return bool(value.fa.flow_style()) or any(map(_has_flow, value))
     return False
 
 
@@ -147,7 +144,7 @@ def _plain(value: object) -> Value:
     return "" if value is None else str(value)
 
 
-def _yaml_finding(error: Any, path: str) -> Finding:
+def _yaml_finding(error: Exception, path: str) -> Finding:
     problem = getattr(error, "problem", None) or str(error)
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     line = None if mark is None else mark.line + 1

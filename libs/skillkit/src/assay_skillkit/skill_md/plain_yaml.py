@@ -5,7 +5,7 @@ hold no escapes, and at most one level of keys below another. Everything else is
 """
 
 import re
-from typing import Final
+from typing import Final, TypeAlias
 
 _ROW: Final = re.compile(
     r"""(?P<indent>|\ \ )(?P<key>[A-Za-z][A-Za-z0-9_-]*):
@@ -17,14 +17,15 @@ _ROW: Final = re.compile(
     re.VERBOSE,
 )
 
-PlainValues = dict[str, str | dict[str, str]]
+Value: TypeAlias = str | list["Value"] | dict[str, "Value"]
+"""What YAML holds where every scalar is text."""
 
 
-def read_plain(yaml: str) -> tuple[PlainValues, dict[str, int]] | None:
+def read_plain_yaml(yaml: str) -> tuple[dict[str, Value], dict[str, int]] | None:
     """The values and the line of each top-level key, or None if this is for a YAML library."""
-    values: PlainValues = {}
+    values: dict[str, Value] = {}
     lines: dict[str, int] = {}
-    below: dict[str, str] | None = None
+    below: dict[str, Value] | None = None
     for number, row in enumerate(yaml.split("\n"), start=1):
         if not row:
             continue

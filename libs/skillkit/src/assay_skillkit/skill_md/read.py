@@ -12,21 +12,21 @@ from itertools import islice
 from typing import Final
 
 from assay_contracts.skills import Finding
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.json_size import first_within
 from assay_skillkit.limits import LIMITS, Limits
 from assay_skillkit.names import name_problems, normal_name
 from assay_skillkit.rules import skill as rules
-from assay_skillkit.rules.rule import shown
+from assay_skillkit.show import shown
 from assay_skillkit.skill_md.frontmatter import (
     SPEC_KEYS,
     Frontmatter,
-    Value,
-    parse,
-    part,
+    read_frontmatter,
+    split_frontmatter,
     unsafe_values,
 )
+from assay_skillkit.skill_md.plain_yaml import Value
 
-SKILL_MD: Final = "SKILL.md"
 MAX_DESCRIPTION: Final = 1024
 MAX_COMPATIBILITY: Final = 500
 MAX_BODY_LINES: Final = 500
@@ -71,13 +71,13 @@ def read_skill_md(data: bytes, *, folder: str | None, limits: Limits = LIMITS) -
     text = _decoded(data, findings, limits)
     if text is None:
         return SkillMd(findings=tuple(findings), metadata={})
-    parted = part(text, SKILL_MD)
-    found = parted.finding if parted.yaml is None else parse(parted.yaml, SKILL_MD, limits)
+    split = split_frontmatter(text, SKILL_MD)
+    found = split.finding if split.yaml is None else read_frontmatter(split.yaml, SKILL_MD, limits)
     if not isinstance(found, Frontmatter):
         if found is not None:
             findings.append(found)
         return SkillMd(
-            findings=tuple(findings), metadata={}, body=parted.body, body_line=parted.body_line
+            findings=tuple(findings), metadata={}, body=split.body, body_line=split.body_line
         )
     findings.extend(_key_problems(found))
     findings.extend(unsafe_values(found, SKILL_MD))
@@ -85,8 +85,8 @@ def read_skill_md(data: bytes, *, folder: str | None, limits: Limits = LIMITS) -
     findings.extend(_description_problems(found))
     findings.extend(_compatibility_problems(found))
     findings.extend(_shape_problems(found))
-    findings.extend(_body_problems(parted.body, parted.body_line))
-    return _read(found, parted.body, parted.body_line, tuple(findings))
+    findings.extend(_body_problems(split.body, split.body_line))
+    return _read(found, split.body, split.body_line, tuple(findings))
 
 
 def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None:
@@ -112,6 +112,10 @@ def _decoded(data: bytes, findings: list[Finding], limits: Limits) -> str | None
             )
         )
         return None
+    return _without_odd_characters(text, findings)
+
+
+def _without_odd_characters(text: str, findings: list[Finding]) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.startswith("\ufeff"):
         findings.append(
@@ -270,6 +274,5 @@ def _optional(value: Value | None) -> str | None:
 def _as_text(value: Value) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return " ".join(value)
-    return str(value)
+    texts = [item for item in value if isinstance(item, str)]
+    return " ".join(texts) if isinstance(value, list) and len(texts) == len(value) else str(value)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from assay_contracts.skills import Finding
 from assay_skillkit.commands import holds_commands
 from assay_skillkit.rules import skill as rules
-from assay_skillkit.rules.rule import shown
+from assay_skillkit.show import shown
 from assay_skillkit.skill_md.markdown import FencedBlock, Markdown
 
 MAX_MISSING: Final = 20

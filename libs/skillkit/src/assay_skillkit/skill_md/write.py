@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+_WIDEST_SHORT_ESCAPE: Final = 0xFFFF
 _PLAIN: Final = re.compile(r"^[A-Za-z][A-Za-z0-9 _.,;()/+-]*(?<! )$")
 
 
@@ -11,7 +12,7 @@ def render_skill_md(
     name: str,
     description: str,
     body: str,
-    license: str | None = None,  # noqa: A002 - the field's own name
+    license: str | None = None,  # noqa: A002  # the field's own name
     compatibility: str | None = None,
     allowed_tools: str | None = None,
     metadata: dict[str, str] | None = None,
@@ -43,4 +44,4 @@ def _escaped(c: str) -> str:
     if c.isprintable():
         return c
     code = ord(c)
-    return f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"  # noqa: PLR2004 - the width of \u
+    return f"\\u{code:04x}" if code <= _WIDEST_SHORT_ESCAPE else f"\\U{code:08x}"

@@ -8,16 +8,12 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import socketio  # type: ignore[import-untyped]
 from aiohttp import BodyPartReader, MultipartWriter, web
 
-from assay_sandboxes.daytona.provider import Account, DaytonaProvider
-from assay_sandboxes.network_probe import Probe
-from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.resources import (
     Faults,
     HeldSandbox,
@@ -32,17 +28,6 @@ from assay_testkit.daytona.sandboxes import LocalMachine, MachineFiles
 KEY: Final = "a-key-for-tests"
 CANARY: Final = "canary.example"
 """A name that only a sandbox whose block was ignored can look up."""
-QUICK: Final = RetryPolicy(
-    first_pause=0.02,
-    longest_pause=0.3,
-    create_patience=20.0,
-    create_timeout=10.0,
-    request_timeout=10.0,
-    request_patience=20.0,
-    destroy_patience=20.0,
-    snapshot_patience=15.0,
-)
-"""For a service that is next door."""
 
 
 class DaytonaDouble:
@@ -363,21 +348,3 @@ class DaytonaDouble:
         if held.state not in ("started", "snapshotting"):
             raise problem(400, "bad request: no IP address found. Is the Sandbox started?")
         return held
-
-
-def provider_for(
-    double: DaytonaDouble,
-    *,
-    policy: RetryPolicy = QUICK,
-    most: int = 5,
-    snapshot_ttl: timedelta = timedelta(days=1),
-) -> DaytonaProvider:
-    """A provider whose sandboxes are the stand-in's."""
-    return DaytonaProvider(
-        Account(api_key=KEY, api_url=double.api_url, target="local"),
-        most=most,
-        snapshot_ttl=snapshot_ttl,
-        grace=timedelta(0),
-        probe=Probe(names=("example.com", CANARY), silence_is_proof=True),
-        policy=policy,
-    )

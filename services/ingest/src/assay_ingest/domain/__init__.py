@@ -1,1 +1,1 @@
-"""What ingest itself decides: how a refusal is told."""
+"""What ingest itself decides: how a refusal is put."""

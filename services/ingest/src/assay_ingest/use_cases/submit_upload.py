@@ -30,7 +30,7 @@ from assay_ingest.ports import (
 from assay_skillkit.bundle import WrittenBundle, write_bundle
 from assay_skillkit.check import CheckedSkill, check_archive
 
-IN_MEMORY: Final = 1024 * 1024
+MOST_IN_MEMORY: Final = 1024 * 1024
 UPLOADS: Final = UUID("5d6f4f0e-6d0c-4b0e-8a5e-0f3c7c1f4b9a")
 """The namespace of ids of uploads that have a key."""
 
@@ -54,7 +54,7 @@ class SubmitUpload:
 
     async def __call__(self, request: IngestSubmit) -> SubmitReply:
         try:
-            return await self._submitted(request)
+            return await self._submit(request)
         except UploadMissing as error:
             raise ProblemError(
                 Problem(
@@ -73,10 +73,10 @@ class SubmitUpload:
             if request.content is None:
                 await self._discard_upload(request.upload_id)
 
-    async def _submitted(self, request: IngestSubmit) -> SubmitReply:
+    async def _submit(self, request: IngestSubmit) -> SubmitReply:
         async with self.slots:
-            bundle, manifest, findings = await self._bundled(request)
-        registered = await self._registered(request, bundle, manifest, findings)
+            bundle, manifest, findings = await self._store_bundle(request)
+        registered = await self._register(request, bundle, manifest, findings)
         return SubmitReply(
             skill_id=registered.skill_id,
             name=manifest.name,
@@ -87,10 +87,10 @@ class SubmitUpload:
             same_as_revision=registered.same_as_revision,
         )
 
-    async def _bundled(
+    async def _store_bundle(
         self, request: IngestSubmit
     ) -> tuple[BundleRef, SkillManifest, tuple[Finding, ...]]:
-        with _scratch() as upload, _scratch() as bundle:
+        with _scratch_file() as upload, _scratch_file() as bundle:
             if request.content is None:
                 await self.uploads.fetch(request.upload_id, upload)
             else:
@@ -105,7 +105,7 @@ class SubmitUpload:
         reference = BundleRef(key=key, sha256=written.sha256, size=written.size)
         return reference, checked.manifest, listed_findings(checked)
 
-    async def _registered(
+    async def _register(
         self,
         request: IngestSubmit,
         bundle: BundleRef,
@@ -146,8 +146,8 @@ def _upload_id(request: IngestSubmit) -> UUID:
     return uuid5(UPLOADS, request.idempotency_key) if request.idempotency_key else request.upload_id
 
 
-def _scratch() -> BinaryIO:
-    return cast("BinaryIO", SpooledTemporaryFile(max_size=IN_MEMORY))
+def _scratch_file() -> BinaryIO:
+    return cast("BinaryIO", SpooledTemporaryFile(max_size=MOST_IN_MEMORY))
 
 
 def _check_and_pack(

@@ -2,14 +2,12 @@
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib import resources
 from typing import Final
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel
 
 from assay_agentkit.agents import Agent, build_agent
 from assay_agentkit.bounds import Bounds
@@ -19,16 +17,21 @@ from assay_contracts.reports import Report
 from assay_contracts.runs import ModelUse, RunKind, Trace
 from assay_contracts.tasks import CheckResult, Task
 from assay_judge.adapters.files import READ_TOOLS, ReadOnlyFiles
-from assay_judge.adapters.session import AgentSession
+from assay_judge.adapters.session import AgentSession, Request
 from assay_judge.domain.bundle import SkillFiles
 from assay_judge.domain.grading import GradeDraft
-from assay_judge.domain.material import grading_material
-from assay_judge.domain.plan import TaskPlan
+from assay_judge.domain.material import (
+    Picture,
+    grading_material,
+    pictures,
+    readable_files,
+)
+from assay_judge.domain.plan import PlanRules, TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 
-PLANNER_PROMPT: Final = "planner-2"
-GRADER_PROMPT: Final = "grader-2"
-REPORTER_PROMPT: Final = "reporter-1"
+PLANNER_PROMPT: Final = "planner-3"
+GRADER_PROMPT: Final = "grader-3"
+REPORTER_PROMPT: Final = "reporter-2"
 SKILL_ROOT: Final = "/skill"
 
 
@@ -47,6 +50,8 @@ class NamedModel:
 
     chat: BaseChatModel
     label: str
+    sees_pictures: bool = False
+    """Whether it may be shown images."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,13 @@ class DeepAgents:
     bounds: Bounds
 
     def planner(
-        self, skill: SkillFiles, task_count: int, *, known: Sequence[Task], tokens: int | None
+        self,
+        skill: SkillFiles,
+        rules: PlanRules,
+        task_count: int,
+        *,
+        known: Sequence[Task],
+        tokens: int | None,
     ) -> AgentSession[TaskPlan]:
         bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
         files = ReadOnlyFiles({f"{SKILL_ROOT}/{path}": text for path, text in skill.texts.items()})
@@ -82,8 +93,8 @@ class DeepAgents:
             ),
             request=(
                 f"Write exactly {task_count} tasks for the skill whose files are under "
-                f"{SKILL_ROOT}/, unlike the known ones in what is asked or in the data. No task "
-                "may contain the skill's name in any spelling.\n"
+                f"{SKILL_ROOT}/, unlike the known ones in what is asked or in the data. "
+                f"{rules.about_the_name()}\n"
                 f"<brief>{json.dumps(brief, ensure_ascii=False)}</brief>"
             ),
             answers_with=TaskPlan,
@@ -101,28 +112,20 @@ class DeepAgents:
             bounds=bounds,
             run_kind=run_kind,
             meter=meter,
-            # One graph serves any number of conversations, and takes a while to build.
-            build=cache(
-                lambda: _build_reader(
-                    self.grader_model,
-                    GradeDraft,
-                    name="judge-grader",
-                    version=GRADER_PROMPT,
-                    bounds=bounds,
-                    meter=meter,
-                )
-            ),
         )
 
     def reporter(self, report: Report, *, tokens: int | None) -> AgentSession[ProseDraft]:
         bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
         return AgentSession(
-            build=lambda: _build_reader(
-                self.reporter_model,
-                ProseDraft,
+            build=lambda: build_agent(
+                self.reporter_model.chat,
                 name="judge-reporter",
-                version=REPORTER_PROMPT,
+                system_prompt=prompt(REPORTER_PROMPT),
                 bounds=bounds,
+                # All it needs is in the request: there is no file to touch.
+                backend=ReadOnlyFiles({}),
+                file_tools=("read_file",),
+                answers_with=ProseDraft,
                 meter=meter,
             ),
             request=_with_data("Write the words of this report.", report_material(report)),
@@ -143,15 +146,17 @@ class DeepGraders:
     bounds: Bounds
     run_kind: RunKind
     meter: ModelMeter
-    build: Callable[[], Agent]
 
     def open(
         self, task: Task, trace: Trace, checks: Sequence[CheckResult]
     ) -> AgentSession[GradeDraft]:
         material = grading_material(task, trace, checks, run_kind=self.run_kind)
+        request = _with_data("Grade the work on this task.", material)
         return AgentSession(
-            build=self.build,
-            request=_with_data("Grade the work on this task.", material),
+            build=lambda: self._build(readable_files(task, trace)),
+            request=_with_pictures(request, pictures(trace))
+            if self.model.sees_pictures
+            else request,
             answers_with=GradeDraft,
             bounds=self.bounds,
             meter=self.meter,
@@ -163,27 +168,31 @@ class DeepGraders:
     def use(self) -> ModelUse:
         return self.meter.use(role="grader", model=self.model.label, prompt_version=GRADER_PROMPT)
 
+    def _build(self, files: Mapping[str, str]) -> Agent:
+        return build_agent(
+            self.model.chat,
+            name="judge-grader",
+            system_prompt=prompt(GRADER_PROMPT),
+            bounds=self.bounds,
+            backend=ReadOnlyFiles(files),
+            file_tools=READ_TOOLS,
+            answers_with=GradeDraft,
+            meter=self.meter,
+        )
 
-def _build_reader(
-    model: NamedModel,
-    answers_with: type[BaseModel],
-    *,
-    name: str,
-    version: str,
-    bounds: Bounds,
-    meter: ModelMeter,
-) -> Agent:
-    """An agent that has all it needs in the request, and no file to touch."""
-    return build_agent(
-        model.chat,
-        name=name,
-        system_prompt=prompt(version),
-        bounds=bounds,
-        backend=ReadOnlyFiles({}),
-        file_tools=("read_file",),
-        answers_with=answers_with,
-        meter=meter,
-    )
+
+def _with_pictures(request: str, shown: Sequence[Picture]) -> Request:
+    """The request, and each image behind the name that its maker gave it."""
+    if not shown:
+        return request
+    blocks: list[str | dict[str, object]] = [{"type": "text", "text": request}]
+    for number, picture in enumerate(shown, start=1):
+        named = f"Picture {number}, also data, is the result file {json.dumps(picture.path)}:"
+        blocks += [
+            {"type": "text", "text": named},
+            {"type": "image", "base64": picture.base64, "mime_type": picture.mime_type},
+        ]
+    return blocks
 
 
 def _with_data(request: str, material: dict[str, object]) -> str:

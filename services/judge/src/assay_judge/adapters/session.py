@@ -13,6 +13,8 @@ from assay_agentkit.meter import ModelMeter
 from assay_contracts.runs import ModelUse, Role
 
 T = TypeVar("T", bound=BaseModel)
+Request = str | list[str | dict[str, object]]
+"""Words, or words and pictures in LangChain's content blocks."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -20,7 +22,7 @@ class AgentSession(Generic[T]):
     """Asks one agent, and goes on in the same conversation when the answer will not do."""
 
     build: Callable[[], Agent]
-    request: str
+    request: Request
     answers_with: type[T]
     bounds: Bounds
     meter: ModelMeter
@@ -32,7 +34,7 @@ class AgentSession(Generic[T]):
 
     async def ask(self, complaints: Sequence[str] = ()) -> T:
         self._agent = self._agent or self.build()
-        said = _asked_again(complaints) if complaints else self.request
+        said: Request = _asked_again(complaints) if complaints else self.request
         draft, self._conversation = await ask_agent(
             self._agent,
             [*self._conversation, HumanMessage(said)],

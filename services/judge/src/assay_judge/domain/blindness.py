@@ -40,6 +40,17 @@ class HiddenSkill:
         return name in (re.findall(r"[^\W_]+", description) if _has_case(name) else description)
 
 
+def name_rule(skill: HiddenSkill) -> str:
+    """What `leaks` wants of the name, for whoever writes tasks."""
+    if skill.is_plain_word:
+        return (
+            f"`{skill.name}` is the skill's name and also a plain word of its subject. The word "
+            "may stand in a task, but not in quotation marks or backticks, not beside the word "
+            f"“skill”, and not as a thing to use (“the {skill.name} tool”, command or plugin)."
+        )
+    return f"No task may contain the skill's name, `{skill.name}`, in any spelling."
+
+
 def leaks(text: str, skill: HiddenSkill) -> tuple[str, ...]:
     """What the text gives away; empty when it is blind."""
     folded = _folded(text)

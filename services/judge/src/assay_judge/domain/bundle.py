@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay_contracts.skills import BundleRef
 from assay_skillkit.bundle import BundleUnreadable, read_bundle
-from assay_skillkit.skill_md.read import SKILL_MD
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.tree import SkillTree, read_start
 
 LARGEST_TEXT_FILE = 256 * 1024

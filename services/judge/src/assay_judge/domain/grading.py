@@ -1,30 +1,20 @@
-"""What a grade must be before it counts, and how high it may be at most.
+"""What a grade must be before it counts: its evidence is in the material, its number allowed.
 
-The ceiling stands on what code saw, so that no text can talk a failed task into a good grade:
-
-| what code saw | at most |
-|---|---|
-| every check failed | 2 |
-| no command that was run succeeded | 2 |
-| no check that failed before the work passes after it, and no checked file was changed | 2 |
-| nothing was checked and no tool call succeeded | 2 |
-| fewer than half of the checks passed | 3 |
-| some check failed | 4 |
-| otherwise | 5 |
+How high it may be at most is the table in `ceilings`.
 """
 
 import re
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay_contracts.grades import Evidence, Grade
+from assay_contracts.grades import ContestedCheck, Evidence, Grade
 from assay_contracts.runs import Trace
-from assay_contracts.tasks import CheckResult, CommandCheck, TaskId
-from assay_judge.domain.material import shown_output
+from assay_contracts.tasks import CheckResult, TaskId
+from assay_judge.domain.ceilings import highest_grade, lowerings
+from assay_judge.domain.skill_words import without_skill_words
 
 SHORTEST_QUOTE: Final = 3
 UNPROVEN: Final = 2
@@ -40,6 +30,17 @@ class Quotation(BaseModel):
     quote: str = Field(min_length=1, max_length=1000)
 
 
+class Contest(BaseModel):
+    """A check that is wrong: right work fails it, or wrong work passes it."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    check: int = Field(ge=1)
+    """The check's number in the material."""
+    reason: str = Field(min_length=1, max_length=1000)
+    """What is wrong with it, and what in the material shows that."""
+
+
 class GradeDraft(BaseModel):
     """A grade as the grader writes it: evidence first, then reasons, then the number."""
 
@@ -47,47 +48,40 @@ class GradeDraft(BaseModel):
 
     evidence: tuple[Quotation, ...] = Field(min_length=1, max_length=12)
     """Exact quotations from outputs, check details or the answer that the grade rests on."""
+    contested_checks: tuple[Contest, ...] = Field(default=(), max_length=10)
+    """Checks that are wrong themselves; none is the rule."""
     reasons: str = Field(min_length=1, max_length=3000)
     """What the evidence shows, measured by the rubric."""
     grade: int = Field(ge=1, le=5)
     """1 to 5 by the rubric."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    grade: int
-    why: str
+def counted_checks(
+    checks: Sequence[CheckResult], contested: Collection[int]
+) -> tuple[CheckResult, ...]:
+    """The checks that may hold a grade down: all but the contested ones that code finds wrong too.
+
+    Args:
+        checks: In the order of the task.
+        contested: Numbers, from 1, of the checks that the grader holds to be wrong.
+    """
+    return tuple(
+        result
+        for number, result in enumerate(checks, start=1)
+        if number not in contested or not _is_wrong(result)
+    )
 
 
-def ceiling(trace: Trace, checks: Sequence[CheckResult]) -> Ceiling:
-    """The highest grade that what code saw allows."""
-    passed = sum(result.passed for result in checks)
-    if checks and not passed:
-        return Ceiling(2, "every check failed")
-    runs = [step for step in trace.steps if step.exit_code is not None]
-    if runs and all(step.exit_code != 0 for step in runs):
-        return Ceiling(2, "no command that was run succeeded")
-    if checks and not any(_shows_work(result, trace) for result in checks):
-        return Ceiling(2, "no check that passed had failed before the work")
-    if not checks and all(step.failed for step in trace.steps):
-        return Ceiling(2, "nothing was checked and no tool call succeeded")
-    if passed * 2 < len(checks):
-        return Ceiling(3, "fewer than half of the checks passed")
-    if passed < len(checks):
-        return Ceiling(4, "some check failed")
-    return Ceiling(5, "no check failed")
-
-
-def _shows_work(result: CheckResult, trace: Trace) -> bool:
-    path = None if isinstance(result.check, CommandCheck) else result.check.path
-    return result.passed and (not result.passed_before or path in trace.files_made)
+def _is_wrong(result: CheckResult) -> bool:
+    return result.passed_on_reference is False
 
 
 def grade_problems(draft: GradeDraft, trace: Trace, checks: Sequence[CheckResult]) -> list[str]:
     """What is wrong with the evidence, in words the grader can act on."""
     problems = []
     places = [locate(quotation.quote, trace, checks) for quotation in draft.evidence]
-    highest = min(draft.grade, ceiling(trace, checks).grade)
+    counted = counted_checks(checks, {contest.check for contest in draft.contested_checks})
+    highest = min(draft.grade, highest_grade(trace, counted))
     if highest > UNPROVEN and set(places) <= {*_CLAIMS, None}:
         problems.append(
             f"A grade above {UNPROVEN} needs evidence from an output, a check or the files made; "
@@ -101,6 +95,11 @@ def grade_problems(draft: GradeDraft, trace: Trace, checks: Sequence[CheckResult
                 f"Quotation {number} ({quotation.quote[:120]!r}) stands nowhere in the material. "
                 "Quote exactly, or drop it."
             )
+    problems += [
+        f"There is no check {contest.check} to contest; the material has {len(checks)}."
+        for contest in draft.contested_checks
+        if contest.check > len(checks)
+    ]
     return problems
 
 
@@ -108,7 +107,11 @@ def locate(quote: str, trace: Trace, checks: Sequence[CheckResult]) -> str | Non
     """Where the quotation stands, white space aside; None if nowhere."""
     wanted = _compact(quote)
     places = [
-        *((f"step {n} output", shown_output(step)) for n, step in enumerate(trace.steps, start=1)),
+        *(
+            (f"step {n} output", without_skill_words(step))
+            for n, step in enumerate(trace.steps, start=1)
+        ),
+        *((f"file {file.path}", file.text) for file in trace.produced),
         *((f"step {n} arguments", step.arguments) for n, step in enumerate(trace.steps, start=1)),
         *((f"check {n}", result.detail) for n, result in enumerate(checks, start=1)),
         ("answer", trace.answer),
@@ -121,23 +124,41 @@ def locate(quote: str, trace: Trace, checks: Sequence[CheckResult]) -> str | Non
 def final_grade(
     drafts: Sequence[GradeDraft], *, task_id: TaskId, trace: Trace, checks: Sequence[CheckResult]
 ) -> Grade:
-    """One grade from one or several verified drafts: their median, under the ceiling."""
-    highest = ceiling(trace, checks)
-    capped = [min(draft.grade, highest.grade) for draft in drafts]
+    """One grade from one or several verified drafts: their median, under the ceilings."""
+    contested = _contested(drafts, checks)
+    counted = counted_checks(checks, {contest.check for contest in contested})
+    highest = highest_grade(trace, counted)
+    capped = [min(draft.grade, highest) for draft in drafts]
     median = statistics.median_low(capped)
     chosen = drafts[capped.index(median)]
-    reasons = chosen.reasons
-    if chosen.grade > highest.grade:
-        reasons += f" Lowered from {chosen.grade} to {highest.grade}: {highest.why}."
     return Grade(
         task_id=task_id,
         grade=median,
-        reasons=reasons,
+        reasons=chosen.reasons,
         evidence=tuple(
             Evidence(quote=q.quote, source=locate(q.quote, trace, checks) or "unknown")
             for q in chosen.evidence
         ),
         samples=tuple(capped) if len(capped) > 1 else (),
+        judge_grade=chosen.grade,
+        lowered_by=lowerings(chosen.grade, trace, counted),
+        contested_checks=contested,
+    )
+
+
+def _contested(
+    drafts: Sequence[GradeDraft], checks: Sequence[CheckResult]
+) -> tuple[ContestedCheck, ...]:
+    """What any of the drafts contests, each check once, in order."""
+    reasons = {
+        contest.check: contest.reason
+        for draft in reversed(drafts)
+        for contest in draft.contested_checks
+        if contest.check <= len(checks)
+    }
+    return tuple(
+        ContestedCheck(check=number, reason=reason, left_out=_is_wrong(checks[number - 1]))
+        for number, reason in sorted(reasons.items())
     )
 
 

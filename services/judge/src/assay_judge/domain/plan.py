@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task, TaskFile
-from assay_judge.domain.blindness import HiddenSkill, leaks
+from assay_judge.domain.blindness import HiddenSkill, leaks, name_rule
 from assay_skillkit.words import Overlap, content_words, overlap
 
 LARGEST_PLAN: Final = 256 * 1024
@@ -25,6 +26,16 @@ MOST_ALIKE: Final = 0.8
 _NOT_PLAIN: Final = "is not a plain relative path inside the task's folder"
 
 
+def _without_discriminator(checks: JsonDict) -> None:
+    """Each kind of check names its own `kind`, which is enough to tell them apart.
+
+    The discriminator's mapping would point into `$defs`, which providers never get to see.
+    """
+    items = checks["items"]
+    if isinstance(items, dict):
+        items.pop("discriminator", None)
+
+
 class PlannedTask(BaseModel):
     """One task as the planner writes it."""
 
@@ -36,7 +47,9 @@ class PlannedTask(BaseModel):
     """Input files put into the task's folder beforehand."""
     success_criterion: str = Field(min_length=10, max_length=2000)
     """What a good result is, so that a stranger can tell."""
-    checks: tuple[Check, ...] = Field(min_length=1, max_length=10)
+    checks: tuple[Check, ...] = Field(
+        min_length=1, max_length=10, json_schema_extra=_without_discriminator
+    )
     """What code checks in the task's folder afterwards; they fail when the work is not done."""
 
 
@@ -61,6 +74,10 @@ class PlanRules:
     def leaks(self, text: str) -> tuple[str, ...]:
         """What the text gives away of the skill; empty when it is blind."""
         return leaks(text, self.skill)
+
+    def about_the_name(self) -> str:
+        """The rule about the skill's name as it is applied, in words for the planner."""
+        return name_rule(self.skill)
 
     def problems(
         self, tasks: Sequence[AnyTask], *, task_count: int, known: Sequence[Task] = ()

@@ -33,7 +33,7 @@ class PlanTasks:
             description=parse_skill(skill.skill_md).description,
             paths=skill.paths,
         )
-        session = self.agents.planner(skill, count, known=known, tokens=request.token_budget)
+        session = self.agents.planner(skill, rules, count, known=known, tokens=request.token_budget)
         try:
             plan = await ask_until_accepted(
                 session,

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
@@ -17,6 +17,7 @@ from assay_contracts.topology import BucketName
 from assay_sandbox_runner.ports import MountedSkills, StoreFailed
 from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
 from assay_skillkit.bundle import Bundle, BundleUnreadable, read_bundle
+from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.names import SkillName
 
 _UNUSED_S: Final = 24 * 3600.0
@@ -59,11 +60,25 @@ class BundlesOnDisk:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
             yield MountedSkills(folder=folder, files=files)
 
+    async def manual(self, skills: MountedSkills, name: str) -> str:
+        """The SKILL.md of one of them, a long one cut off; empty where it is not among them."""
+        if SKILL_MD not in skills.files.get(name, ()):
+            return ""
+        head = await asyncio.to_thread(_head, skills.folder / name / SKILL_MD)
+        return head.decode("utf-8", errors="replace")
+
     async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
         """What the text files of the skills of these names say, long ones cut off."""
         paths = [
             skills.folder / name / file for name in names for file in sorted(skills.files[name])
         ]
+        return await asyncio.to_thread(_texts, paths)
+
+    async def file_texts(
+        self, skills: MountedSkills, files: Collection[tuple[str, str]]
+    ) -> list[str]:
+        """As `texts`, of these files alone: each a skill's folder name and a path below it."""
+        paths = [skills.folder / name / file for name, file in sorted(files)]
         return await asyncio.to_thread(_texts, paths)
 
     def sweep(self) -> list[str]:

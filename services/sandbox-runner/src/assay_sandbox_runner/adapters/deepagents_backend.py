@@ -12,11 +12,16 @@ from deepagents.backends.protocol import (
     FileUploadResponse,
     GlobResult,
     GrepResult,
+    ReadResult,
+    WriteResult,
 )
 from deepagents.backends.sandbox import BaseSandbox
+from deepagents.backends.utils import create_file_data, slice_read_response
 from typing_extensions import override
 
+from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
+from assay_sandbox_runner.domain.produced_files import MOST_BYTES
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandboxes.port import ExecResult, FileError, Sandbox, SandboxUnavailable
@@ -26,6 +31,8 @@ SHOWN_CHARS: Final = 30_000
 OUTPUT_BYTES: Final = 640 * 1024
 """What a sandbox must let one command print: deepagents' own scripts print up to 500 KiB."""
 _SCRIPT: Final = "python3 -c "
+_BINARY_TOO_LARGE: Final = "exceeds maximum preview size"
+"""What deepagents says of a binary file that is too large for its own way of reading."""
 
 T = TypeVar("T")
 
@@ -50,6 +57,8 @@ class SandboxBackend(BaseSandbox):
         self._stopwatch = stopwatch
         self._installations = installations
         self.lost: SandboxUnavailable | None = None
+        self.created: set[str] = set()
+        """Paths that the agent wrote last where there had been nothing."""
 
     @property
     @override
@@ -97,6 +106,44 @@ class SandboxBackend(BaseSandbox):
             )
 
     # -- files ----------------------------------------------------------------------------------
+
+    @override
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """A window of the file as text, always: documents by what they say, images in words."""
+        read = await super().aread(file_path, offset, limit)
+        if read.file_data is not None:
+            is_binary = read.file_data.get("encoding") == "base64"
+        else:
+            is_binary = _BINARY_TOO_LARGE in (read.error or "")
+        if not is_binary:
+            return read
+        return slice_read_response(
+            create_file_data(await self._described(file_path)), offset, limit
+        )
+
+    async def _described(self, path: str) -> str:
+        quoted = shlex.quote(path)
+        size = int((await self._run(f"stat -L -c %s {quoted}", None)).stdout or 0)
+        if size > MOST_BYTES:
+            return f"[a binary file of {size} bytes: too large to be read here]"
+        (content,) = await self._remembering_loss(self._sandbox.download([path]))
+        if isinstance(content, FileError):
+            return f"[a binary file of {size} bytes that cannot be read: {content.problem}]"
+        document = (await read_documents({path: content}))[path]
+        head = f"[{document.kind}: {document.note}, {size} bytes"
+        if not document.text:
+            return f"{head}; there is no text to show]"
+        return f"{head}; its text:]\n{clip(document.text, SHOWN_CHARS).text}"
+
+    @override
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        existed = (await self._run(f"test -e {shlex.quote(file_path)}", None)).exit_code == 0
+        result = await super().awrite(file_path, content)
+        if existed or result.error is not None:
+            self.created.discard(file_path)
+        else:
+            self.created.add(file_path)
+        return result
 
     @override
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:

@@ -16,11 +16,16 @@ from assay_contracts.tasks import Task
 from assay_sandbox_runner.adapters.deepagents_backend import SandboxBackend
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.adapters.step_recorder import StepRecorder
+from assay_sandbox_runner.adapters.tool_answers import (
+    READ_FILE_DESCRIPTION,
+    OneAfterAnother,
+    PlainAnswers,
+)
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandboxes.port import SKILLS, Sandbox
 
-PROMPT_VERSION: Final = "executor-2"
+PROMPT_VERSION: Final = "executor-3"
 """Changes with every change of `prompts/executor.md`."""
 
 _PROMPT: Final = (files("assay_sandbox_runner") / "prompts" / "executor.md").read_text("utf-8")
@@ -83,7 +88,8 @@ class ExecutingDeepAgents:
             backend=backend,
             skills=[SKILLS],
             meter=own_meter,
-            middleware=[recorder],
+            middleware=[OneAfterAnother(), recorder, PlainAnswers(backend)],
+            tool_descriptions={"read_file": READ_FILE_DESCRIPTION},
         )
         run: AgentRun[BaseModel] = await run_agent(
             agent, task.prompt, bounds=bounds, callbacks=[self.meter, own_meter]

@@ -8,15 +8,18 @@ from typing import Final
 from assay_sandbox_runner.ports import PatternProblem
 
 SECONDS: Final = 5.0
+_SHOWN_CHARS: Final = 200
+MOST_PASSAGES: Final = 20
 _SCRIPT: Final = """
-import json, re, sys
+import itertools, json, re, sys
 given = json.load(sys.stdin)
 try:
-    found = re.search(given["pattern"], given["text"], re.MULTILINE)
+    found = re.finditer(given["pattern"], given["text"], re.MULTILINE)
+    spans = [match.span() for match in itertools.islice(found, given["most"])]
 except (re.error, RecursionError, OverflowError) as error:
     print(json.dumps({"problem": f"the pattern is not valid: {error}"}))
 else:
-    print(json.dumps({"found": found.group()[:200] if found else None}))
+    print(json.dumps({"spans": spans}))
 """
 
 
@@ -26,6 +29,22 @@ async def find_pattern(pattern: str, text: str, *, seconds: float = SECONDS) -> 
     Raises:
         PatternProblem: the pattern is not valid, or searching takes too long.
     """
+    found = await _find(pattern, text, most=1, seconds=seconds)
+    return text[slice(*found[0])][:_SHOWN_CHARS] if found else None
+
+
+async def find_passages(
+    pattern: str, text: str, *, seconds: float = SECONDS
+) -> list[tuple[int, int]]:
+    """Where the first matches start and end.
+
+    Raises:
+        PatternProblem: the pattern is not valid, or searching takes too long.
+    """
+    return await _find(pattern, text, most=MOST_PASSAGES, seconds=seconds)
+
+
+async def _find(pattern: str, text: str, *, most: int, seconds: float) -> list[tuple[int, int]]:
     # A process of its own: a search that never ends would hold up every other run in this one.
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -40,7 +59,7 @@ async def find_pattern(pattern: str, text: str, *, seconds: float = SECONDS) -> 
     try:
         async with asyncio.timeout(seconds):
             output, _ = await process.communicate(
-                json.dumps({"pattern": pattern, "text": text}).encode()
+                json.dumps({"pattern": pattern, "text": text, "most": most}).encode()
             )
     except TimeoutError as error:
         raise PatternProblem(f"searching took longer than {seconds:g} s") from error
@@ -51,5 +70,4 @@ async def find_pattern(pattern: str, text: str, *, seconds: float = SECONDS) -> 
     answer = json.loads(output or b'{"problem": "the search ended early"}')
     if "problem" in answer:
         raise PatternProblem(answer["problem"])
-    found: str | None = answer["found"]
-    return found
+    return [(start, end) for start, end in answer["spans"]]

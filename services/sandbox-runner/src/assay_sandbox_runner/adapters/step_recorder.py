@@ -19,7 +19,7 @@ from assay_contracts.runs import TraceStep
 from assay_sandbox_runner.adapters.deepagents_backend import SHOWN_CHARS
 from assay_sandbox_runner.domain.text import clip
 
-_ARGUMENT_CHARS: Final = 8000
+_ARGUMENT_CHARS: Final = 64_000
 _STATUS_LINE: Final = re.compile(
     r"\n\[Command (?:succeeded|failed) with exit code -?\d+\]"
     r"(?:\n\[Output was truncated due to size limits\])?\Z"

@@ -26,6 +26,7 @@ def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
         commands=sum(step.tool == "execute" for step in trace.steps),
         seconds=seconds,
         answer=clip(trace.answer, _ANSWER_CHARS).text,
+        attribution=trace.attribution,
     )
 
 

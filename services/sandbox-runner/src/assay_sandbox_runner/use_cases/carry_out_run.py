@@ -147,6 +147,7 @@ class CarryOutRun:
                 request=request,
                 sandbox=sandbox,
                 skills=skills,
+                manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
             )

@@ -135,6 +135,8 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
     assert scores is not None
     found = conflicts(validation.demands, validation.package_changes)
     scored = validation.model_copy(update={"scores": scores, "conflicts": found})
+    if any(defect.main_path for defect in scored.defects):
+        return conclude(scored, "failed", reasons.defective(scored.defects), now)
     if scores.completion >= ONLINE_PASS_MARK:
         if scored.forbidden:
             return conclude(scored, "failed", reasons.undeclared(scored), now)
@@ -155,6 +157,9 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
         return conclude(scored, "failed", reason, now)
     if scored.forbidden:
         return conclude(scored, "failed", reasons.undeclared(scored), now)
+    if scored.unexercised:
+        unscored = scored.model_copy(update={"scores": None})
+        return conclude(unscored, "inconclusive", reasons.unexercised(scored.unexercised), now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
     if not approved or scored.is_full_test:
         return conclude(scored, "passed", reasons.reached(scores), now)

@@ -32,11 +32,24 @@ def completed(skill: ApprovedSkill, task_id: TaskId, grade: int) -> bool:
     return is_done(grade) or grade >= skill.grades.get(task_id, DONE_GRADE)
 
 
-def failed_tasks(skill: ApprovedSkill, graded: RunGraded | None) -> tuple[TaskId, ...]:
-    """The tasks that were not completed; nothing before it is graded."""
+def failed_tasks(
+    skill: ApprovedSkill, run: RunFinished | None, graded: RunGraded | None
+) -> tuple[TaskId, ...]:
+    """The tasks that were not completed, or only around the skill; nothing before it is graded."""
     grades = graded.grades if graded else ()
+    around = _done_around(run)
     return tuple(
-        grade.task_id for grade in grades if not completed(skill, grade.task_id, grade.grade)
+        grade.task_id
+        for grade in grades
+        if grade.task_id in around or not completed(skill, grade.task_id, grade.grade)
+    )
+
+
+def _done_around(run: RunFinished | None) -> frozenset[TaskId]:
+    """The tasks in which the skill's programs failed and the agent made do."""
+    outcomes = run.outcomes if run else ()
+    return frozenset(
+        each.task_id for each in outcomes if each.attribution and each.attribution.kind == "around"
     )
 
 
@@ -72,7 +85,7 @@ class Regression(Model):
     @property
     def failed_tasks(self) -> tuple[TaskId, ...]:
         """The stored tasks that are no longer completed; nothing before it is graded."""
-        return failed_tasks(self.skill, self.graded)
+        return failed_tasks(self.skill, self.run, self.graded)
 
     @property
     def models(self) -> tuple[ModelUse, ...]:

@@ -123,7 +123,7 @@ def undone(validation: Validation, why: str) -> Validation:
 
 
 def still_failing(validation: Validation, retest: Retest) -> tuple[TaskId, ...]:
-    return failed_tasks(validation.tested(retest.skill), retest.graded)
+    return failed_tasks(validation.tested(retest.skill), retest.run, retest.graded)
 
 
 def described(installs: tuple[Package, ...]) -> str:

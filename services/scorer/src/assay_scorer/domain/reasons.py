@@ -1,7 +1,9 @@
 """Why a verdict is what it is, in words."""
 
+from collections.abc import Sequence
 from typing import Final
 
+from assay_contracts.attribution import Defect
 from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_scorer.domain.dependencies import PackageChanges
 from assay_scorer.domain.environment import Regression
@@ -18,6 +20,24 @@ def undeclared(validation: Validation) -> str:
     return (
         f"Dependencies are checked strictly, and the skill installs what it does not declare and "
         f"nothing it declares needs: {named}."
+    )
+
+
+def defective(defects: Sequence[Defect]) -> str:
+    first = next(defect for defect in defects if defect.main_path)
+    others = sum(defect.main_path for defect in defects) - 1
+    more = f" Nor did {others} more of its programs." if others else ""
+    return (
+        f"{first.program} never worked: {first.error.rstrip('.')}. Agents did the work around it "
+        f"in {', '.join(first.tasks)}, so that good results say nothing about the skill.{more}"
+    )
+
+
+def unexercised(programs: Sequence[str]) -> str:
+    named = ", ".join(programs[:BROKEN_NAMED])
+    return (
+        "Nothing that the skill offers was exercised: agents read it, but ran none of the programs "
+        f"that it documents ({named}). Validate it again, or say in SKILL.md when to run them."
     )
 
 

@@ -14,7 +14,7 @@ from assay_contracts.reports import (
 )
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
-from assay_scorer.domain.environment import completed, version_label
+from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
 from assay_scorer.domain.validation import STAGES, Validation
@@ -32,6 +32,7 @@ def build_report(validation: Validation) -> Report:
         validation_id=validation.validation_id,
         skill_id=validation.skill_id,
         skill_name=validation.skill_name,
+        description=validation.manifest.description,
         revision=validation.revision,
         kind=validation.kind,
         bundle_sha256=validation.bundle.sha256,
@@ -42,6 +43,7 @@ def build_report(validation: Validation) -> Report:
         layer1_passed=validation.layer1_passed,
         layer2_passed=validation.layer2_passed,
         findings=validation.findings,
+        defects=validation.defects,
         dependencies=validation.manifest.dependencies,
         dependency_report=_dependencies(validation),
         tasks=validation.tasks,
@@ -167,8 +169,8 @@ def _regressions(validation: Validation) -> Iterable[RegressionReport]:
                         task_id=grade.task_id,
                         grade=grade.grade,
                         grade_before=each.skill.grades.get(grade.task_id),
-                        completed=completed(each.skill, grade.task_id, grade.grade),
-                        reasons=grade.reasons[:REASONS_SHOWN],
+                        completed=grade.task_id not in each.failed_tasks,
+                        reasons=grade.explanation[:REASONS_SHOWN],
                     )
                     for grade in each.graded.grades
                 ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
+from assay_contracts.attribution import counted_grade
 from assay_contracts.grades import Grade, points
 from assay_contracts.runs import RunFinished
 from assay_contracts.scores import DIMENSIONS, Scores
@@ -32,9 +33,12 @@ class Observed:
 
 
 def completion(observed: Observed) -> float:
-    """Mean of the points of the online run."""
-    total = sum(points(grade.grade) for grade in observed.online_grades)
-    return _one_decimal(Decimal(total) / len(observed.online_grades))
+    """Mean of the points of the online run, of work done with the skill in full."""
+    parts = {outcome.task_id: outcome.attribution for outcome in observed.online.outcomes}
+    counted = [
+        counted_grade(grade.grade, parts.get(grade.task_id)) for grade in observed.online_grades
+    ]
+    return _one_decimal(Decimal(sum(map(points, counted))) / len(counted))
 
 
 def trigger(observed: Observed) -> float:

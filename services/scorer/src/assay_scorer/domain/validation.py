@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
+from assay_contracts.attribution import Defect
 from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
@@ -22,6 +23,7 @@ from assay_contracts.tasks import Task
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
+from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression, summed
 from assay_scorer.domain.retest import Mending, Retest
@@ -228,6 +230,16 @@ class Validation(Model):
                 offline=self.offline,
             )
         )
+
+    @property
+    def defects(self) -> tuple[Defect, ...]:
+        """Programs of the skill that never worked in the online run."""
+        return defects(self.online.outcomes) if self.online else ()
+
+    @property
+    def unexercised(self) -> tuple[str, ...]:
+        """Documented programs, where agents ran none of them in the online run."""
+        return unexercised(self.manifest, self.online.outcomes) if self.online else ()
 
     @property
     def layer1_passed(self) -> bool | None:

@@ -12,6 +12,14 @@ depends_on = None
 
 def upgrade() -> None:
     op.execute("set local lock_timeout = '5s'")
+    _create_outbox()
+    _create_skills()
+    _create_revisions()
+    _create_validations()
+    _index_validations()
+
+
+def _create_outbox() -> None:
     op.create_table(
         "outbox",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
@@ -33,6 +41,9 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("published_at is null"),
     )
+
+
+def _create_skills() -> None:
     op.create_table(
         "skills",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -48,6 +59,9 @@ def upgrade() -> None:
     )
     op.create_index("ix_skills_created_at", "skills", ["created_at"], unique=False)
     op.create_index("ix_skills_status_created_at", "skills", ["status", "created_at"], unique=False)
+
+
+def _create_revisions() -> None:
     op.create_table(
         "revisions",
         sa.Column("skill_id", sa.Uuid(), nullable=False),
@@ -64,6 +78,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("skill_id", "number", name=op.f("pk_revisions")),
         sa.UniqueConstraint("upload_id", name=op.f("uq_revisions_upload_id")),
     )
+
+
+def _create_validations() -> None:
     op.create_table(
         "validations",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -105,6 +122,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_validations")),
     )
+
+
+def _index_validations() -> None:
     op.create_index(
         "ix_validations_open",
         "validations",

@@ -40,6 +40,12 @@ values (0, now(), 'assay', true, true, true, 0, now())
 
 def upgrade() -> None:
     op.execute("set local lock_timeout = '5s'")
+    _create_audit_log()
+    _create_runtime_versions()
+    _change_validations()
+
+
+def _create_audit_log() -> None:
     op.create_table(
         "audit_log",
         sa.Column("number", sa.BigInteger(), sa.Identity(always=True), nullable=False),
@@ -52,6 +58,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("number", name=op.f("pk_audit_log")),
     )
     op.create_index("ix_audit_log_skill_id_number", "audit_log", ["skill_id", "number"])
+
+
+def _create_runtime_versions() -> None:
     op.create_table(
         "runtime_versions",
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
@@ -96,6 +105,9 @@ def upgrade() -> None:
         "ix_runtime_versions_skill_id_number", "runtime_versions", ["skill_id", "number"]
     )
     op.execute(BASE_VERSION)
+
+
+def _change_validations() -> None:
     op.add_column("validations", sa.Column("layer1_passed", sa.Boolean(), nullable=True))
     op.add_column("validations", sa.Column("layer2_passed", sa.Boolean(), nullable=True))
     op.drop_column("validations", "work_key")

@@ -32,6 +32,12 @@ def _open_skill(where: str) -> None:
 
 def upgrade() -> None:
     op.execute("set local lock_timeout = '5s'")
+    _create_full_tests()
+    _create_full_test_skills()
+    _index_validations()
+
+
+def _create_full_tests() -> None:
     op.create_table(
         "full_tests",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -70,6 +76,9 @@ def upgrade() -> None:
         unique=True,
         postgresql_where=sa.text("under_way"),
     )
+
+
+def _create_full_test_skills() -> None:
     op.create_table(
         "full_test_skills",
         sa.Column("full_test_id", sa.Uuid(), nullable=False),
@@ -102,6 +111,9 @@ def upgrade() -> None:
         "full_test_skills",
         ["skill_id", "completed_at"],
     )
+
+
+def _index_validations() -> None:
     _open_skill("step <> 'done' and kind <> 'full_test'")
     op.create_index(
         "uq_validations_open_full_test",

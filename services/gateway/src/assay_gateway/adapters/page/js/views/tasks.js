@@ -61,10 +61,28 @@ function runPart(run, outcome, grade, about) {
       outcome && h("span", { class: "muted small" }, tn("tasks.commands", outcome.commands), " · ", seconds(outcome.seconds)),
     ),
     grade && h("p", { class: "quote" }, grade.reasons),
+    grade && lowered(grade),
     grade && evidence(grade.evidence),
-    outcome && checks(outcome.checks),
+    outcome && checks(outcome.checks, grade?.contested_checks ?? []),
     outcome && outcome.files_made.length > 0 && facts([[t("tasks.files-made"), names(outcome.files_made)]]),
     outcome && trace(run, outcome, about),
+  );
+}
+
+/** What the judge gave, and the rules by which code lowered it. Older reports say nothing of it. */
+function lowered(grade) {
+  const rules = grade.lowered_by ?? [];
+  if (rules.length === 0) return null;
+  return h(
+    "div",
+    { class: "notice lowered" },
+    icon("alert"),
+    h(
+      "div",
+      null,
+      h("strong", null, t("tasks.lowered", { own: number(grade.judge_grade), grade: number(grade.grade) })),
+      h("ul", { class: "bullets" }, rules.map((each) => h("li", null, said(each.reason), " ", h("code", null, each.rule)))),
+    ),
   );
 }
 
@@ -75,18 +93,26 @@ function evidence(list) {
   return h("details", null, h("summary", null, tn("tasks.evidence", list.length)), h("ul", { class: "evidence" }, items));
 }
 
-function checks(list) {
+function checks(list, contests) {
   if (list.length === 0) return null;
-  const items = list.map((each) =>
+  const contested = new Map(contests.map((each) => [each.check, each]));
+  const items = list.map((each, index) =>
     h(
       "li",
       null,
       yesNo(each.passed, t("check.passed"), t("check.failed")),
       h("code", { class: "wrap" }, checked(each.check)),
       h("span", { class: "muted small wrap" }, said(each.detail)),
+      contest(contested.get(index + 1)),
     ),
   );
   return h("ul", { class: "checks", "aria-label": t("tasks.checks") }, items);
+}
+
+function contest(found) {
+  if (!found) return null;
+  const counts = t(found.left_out ? "check.contested-left-out" : "check.contested-counts");
+  return h("span", { class: "small wrap" }, h("strong", null, t("check.contested")), ` (${counts}) `, said(found.reason));
 }
 
 function checked(check) {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
-from assay_sandboxes.conformance.under_test import Kit, python
+from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
 from assay_sandboxes.guest.dns_questions import first_question
 from assay_sandboxes.guest.socket_addresses import parse_address
 from assay_sandboxes.own_names import is_own_name
@@ -189,7 +189,7 @@ async def test_a_flood_of_calls_neither_hangs_nor_fills_memory(blocked_sandbox: 
     assert await destinations(blocked_sandbox, program) == ["192.0.2.1:9"] * 1000
 
 
-async def test_an_open_network_is_not_watched(bubblewrap: Kit) -> None:
+async def test_an_open_network_is_not_watched(bubblewrap: ProviderUnderTest) -> None:
     async with bubblewrap.open("open") as sandbox:
         await sandbox.execute(attempt("udp.sendto(b'x', ('127.0.0.1', 9))"))
         assert await sandbox.network_calls() == []
@@ -213,7 +213,7 @@ async def test_an_open_network_is_not_watched(bubblewrap: Kit) -> None:
     ],
 )
 async def test_common_programs_are_counted_exactly(
-    bubblewrap: Kit, program: str, command: str, expected: list[str]
+    bubblewrap: ProviderUnderTest, program: str, command: str, expected: list[str]
 ) -> None:
     async with bubblewrap.open() as sandbox:
         if (await sandbox.execute(f"{program} --version")).exit_code != 0:

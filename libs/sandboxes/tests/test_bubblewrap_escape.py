@@ -20,7 +20,7 @@ import pytest
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host import layout, network_watch
 from assay_sandboxes.command_environment import HOME
-from assay_sandboxes.conformance.under_test import LIMITS, Kit, python
+from assay_sandboxes.conformance.under_test import LIMITS, ProviderUnderTest, python
 from assay_sandboxes.port import ExecResult, FileError, Sandbox
 
 SECRET = "hunter2-of-the-machine"
@@ -170,7 +170,10 @@ class Surroundings:
 
 @pytest.fixture(params=NETWORKS)
 async def surroundings(
-    request: pytest.FixtureRequest, bubblewrap: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    bubblewrap: ProviderUnderTest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Surroundings]:
     monkeypatch.setenv("SECRET_TOKEN", SECRET)
     secret, bus = tmp_path / "secret.txt", tmp_path / "bus.sock"
@@ -228,7 +231,7 @@ def command_lines() -> str:
     return "\n".join(found)
 
 
-async def test_an_orphaned_daemon_ends_with_its_sandbox(bubblewrap: Kit) -> None:
+async def test_an_orphaned_daemon_ends_with_its_sandbox(bubblewrap: ProviderUnderTest) -> None:
     mark = f"{os.getpid()}0043"
     for network in NETWORKS:
         async with bubblewrap.open(network) as sandbox:
@@ -239,7 +242,9 @@ async def test_an_orphaned_daemon_ends_with_its_sandbox(bubblewrap: Kit) -> None
 
 
 @pytest.mark.parametrize("network", ["open", "blocked"])
-async def test_cloud_metadata_is_out_of_reach(bubblewrap: Kit, network: NetworkMode) -> None:
+async def test_cloud_metadata_is_out_of_reach(
+    bubblewrap: ProviderUnderTest, network: NetworkMode
+) -> None:
     fetch = (
         "import urllib.request\nurllib.request.urlopen('http://169.254.169.254/latest/', None, 2)"
     )
@@ -254,7 +259,7 @@ async def test_cloud_metadata_is_out_of_reach(bubblewrap: Kit, network: NetworkM
 @pytest.mark.parametrize("network", ["open", "blocked"])
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "127.8.9.10"])
 async def test_services_on_the_machines_loopback_are_out_of_reach(
-    bubblewrap: Kit, network: NetworkMode, address: str
+    bubblewrap: ProviderUnderTest, network: NetworkMode, address: str
 ) -> None:
     """What stands for bus and database here."""
     host = "::1" if address == "::1" else "127.0.0.1"
@@ -266,7 +271,9 @@ async def test_services_on_the_machines_loopback_are_out_of_reach(
             assert "ConnectionRefusedError" in (await sandbox.execute(python(program))).stderr
 
 
-async def test_what_is_in_the_home_can_be_removed_after_it_was_too_much(bubblewrap: Kit) -> None:
+async def test_what_is_in_the_home_can_be_removed_after_it_was_too_much(
+    bubblewrap: ProviderUnderTest,
+) -> None:
     async with bubblewrap.open() as sandbox:
         filled = await sandbox.execute(DISK_FILLER.format(place="/home/agent"))
         assert filled.exit_code == 137
@@ -293,7 +300,7 @@ sleep 0.5
 
 
 async def test_no_file_of_the_machine_comes_along_in_a_snapshot(
-    bubblewrap: Kit, tmp_path: Path
+    bubblewrap: ProviderUnderTest, tmp_path: Path
 ) -> None:
     """Whatever still ran while the machine copies could swap a folder for a link to elsewhere."""
     outside = tmp_path / "outside"
@@ -321,7 +328,7 @@ async def test_no_file_of_the_machine_comes_along_in_a_snapshot(
 
 
 async def test_what_a_process_shows_as_its_environment_is_not_read_without_end(
-    bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch
+    bubblewrap: ProviderUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network_watch, "_ENVIRONMENT_BYTES", 64)
     fetch = "import urllib.request\nurllib.request.urlopen('http://192.0.2.1/')"
@@ -333,7 +340,7 @@ async def test_what_a_process_shows_as_its_environment_is_not_read_without_end(
 
 @pytest.mark.parametrize("network", NETWORKS)
 async def test_a_pointer_to_nowhere_is_the_callers_own_fault(
-    bubblewrap: Kit, network: NetworkMode
+    bubblewrap: ProviderUnderTest, network: NetworkMode
 ) -> None:
     program = (
         "import ctypes, socket\nlibc = ctypes.CDLL(None, use_errno=True)\nsock = socket.socket()\n"
@@ -344,7 +351,7 @@ async def test_a_pointer_to_nowhere_is_the_callers_own_fault(
         assert (await sandbox.execute(python(program))).stdout == "14\n"
 
 
-async def test_nobody_sets_the_limits_of_process_1(bubblewrap: Kit) -> None:
+async def test_nobody_sets_the_limits_of_process_1(bubblewrap: ProviderUnderTest) -> None:
     program = (
         "import resource\ntry: resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))\n"
         "except PermissionError: print('refused')\n"
@@ -355,7 +362,9 @@ async def test_nobody_sets_the_limits_of_process_1(bubblewrap: Kit) -> None:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
 
 
-async def test_what_proc_tells_of_process_1_cannot_be_downloaded(bubblewrap: Kit) -> None:
+async def test_what_proc_tells_of_process_1_cannot_be_downloaded(
+    bubblewrap: ProviderUnderTest,
+) -> None:
     paths = ["/proc/self/maps", "/proc/self/environ"]
     async with bubblewrap.open("open") as sandbox:
         await sandbox.execute("ln -s /proc/self/maps /workspace/maps")
@@ -372,7 +381,9 @@ async def test_what_proc_tells_of_process_1_cannot_be_downloaded(bubblewrap: Kit
     ],
     ids=["a pipe for pip", "a pipe for npm", "links in a circle"],
 )
-async def test_packages_are_listed_whatever_lies_there(bubblewrap: Kit, trap: str) -> None:
+async def test_packages_are_listed_whatever_lies_there(
+    bubblewrap: ProviderUnderTest, trap: str
+) -> None:
     site = "$(python3 -c 'import site; print(site.getusersitepackages())')"
     async with bubblewrap.open("open") as sandbox:
         laid = await sandbox.execute(trap.format(site=site))

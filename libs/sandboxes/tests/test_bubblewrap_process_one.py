@@ -7,7 +7,6 @@ program and whatever it has open are the machine's.
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import assay_sandboxes
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.bubblewrap.host.warm_launcher import LaunchedProcess, WarmLauncher
-from assay_sandboxes.conformance.under_test import Kit, python
+from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
 from assay_sandboxes.port import Sandbox
 
 MACHINE = {
@@ -30,14 +29,7 @@ NAMESPACES = {"user", "mnt", "pid", "ipc", "uts", "cgroup", "net"}
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into process 1")
 
 
-@pytest.fixture(params=["open", "blocked"])
-async def any_sandbox(request: pytest.FixtureRequest, bubblewrap: Kit) -> AsyncIterator[Sandbox]:
-    network: NetworkMode = request.param
-    async with bubblewrap.open(network) as sandbox:
-        yield sandbox
-
-
-def process_one(kit: Kit) -> Path:
+def process_one(kit: ProviderUnderTest) -> Path:
     """Its folder in the machine's /proc; the kit has one sandbox open."""
     assert isinstance(kit.provider, BubblewrapProvider)
     (first,) = (pid for above in children(kit.provider._launcher.pid) for pid in children(above))
@@ -50,7 +42,7 @@ def children(pid: object) -> list[str]:
 
 @pytest.mark.parametrize("network", ["open", "blocked"])
 async def test_a_sandbox_that_was_killed_before_it_was_ready_is_started_once_more(
-    bubblewrap: Kit, monkeypatch: pytest.MonkeyPatch, network: NetworkMode
+    bubblewrap: ProviderUnderTest, monkeypatch: pytest.MonkeyPatch, network: NetworkMode
 ) -> None:
     assert isinstance(bubblewrap.provider, BubblewrapProvider)
     launch = WarmLauncher.launch
@@ -100,7 +92,7 @@ async def test_what_it_shows_says_nothing_of_the_machine(any_sandbox: Sandbox) -
 
 @as_root
 @pytest.mark.parametrize("network", ["open", "blocked"])
-async def test_it_has_left_the_machine(bubblewrap: Kit, network: NetworkMode) -> None:
+async def test_it_has_left_the_machine(bubblewrap: ProviderUnderTest, network: NetworkMode) -> None:
     async with bubblewrap.open(network) as sandbox:
         await sandbox.execute("true")
         has_left(process_one(bubblewrap), NAMESPACES)
@@ -138,7 +130,9 @@ print(sorted(open_to_us))
 """
 
 
-async def test_its_forks_cannot_be_caught_before_they_become_commands(bubblewrap: Kit) -> None:
+async def test_its_forks_cannot_be_caught_before_they_become_commands(
+    bubblewrap: ProviderUnderTest,
+) -> None:
     async with bubblewrap.open() as sandbox:
         watching = asyncio.create_task(sandbox.execute(python(WATCH)))
         for _ in range(60):
@@ -149,7 +143,7 @@ async def test_its_forks_cannot_be_caught_before_they_become_commands(bubblewrap
         assert not [path for path in MACHINE if path in watched.stdout], watched.stdout
 
 
-async def test_nothing_inside_outlives_the_process_above_it(bubblewrap: Kit) -> None:
+async def test_nothing_inside_outlives_the_process_above_it(bubblewrap: ProviderUnderTest) -> None:
     async with bubblewrap.open() as sandbox:
         await sandbox.execute("sleep 1000 &")
         process = process_one(bubblewrap)
