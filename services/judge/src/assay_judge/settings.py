@@ -15,7 +15,7 @@ class Settings(ServiceSettings, ModelSettings):
     report_model: str | None = Field(default=None, validation_alias="ASSAY_REPORT_MODEL")
     """Model that writes reports, as `provider:model`; none means `ASSAY_JUDGE_MODEL`."""
     judge_sees_images: bool | None = Field(default=None, validation_alias="ASSAY_JUDGE_SEES_IMAGES")
-    """Whether graders are shown pictures; none means as the model's own profile says."""
+    """Whether graders are shown pictures that a task made; none means if the model can see."""
     judge_samples: int = Field(default=1, ge=1, le=9, validation_alias="ASSAY_JUDGE_SAMPLES")
     """How often each task is graded; the median counts."""
     judge_timeout_s: float = Field(default=180.0, gt=0, validation_alias="ASSAY_JUDGE_TIMEOUT_S")
