@@ -383,7 +383,9 @@ async def test_the_report_says_no_more_than_is_known(door: "Door", hostile: str)
         await route.fulfill(response=answer, json=report)
 
     await visitor.go(f"/skills/{hostile}/network")
-    await expect(page.get_by_text("The offline run tried no network call")).to_be_visible()
+    await expect(
+        page.get_by_text("The runs that were watched tried no network call")
+    ).to_be_visible()
     await page.route("**/report", changed)
     await visitor.go(f"/skills/{hostile}/network")
     await expect(page.get_by_text("No run was watched")).to_be_visible()

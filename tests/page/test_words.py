@@ -11,7 +11,7 @@ from assay_contracts.full_tests import FullTestStatus
 from assay_contracts.reports import DependencyMode, PackageOrigin
 from assay_contracts.review import AuditAction
 from assay_contracts.rpc import ProblemCode
-from assay_contracts.runs import Bound, Ecosystem, NetworkMode, Role, RunKind
+from assay_contracts.runs import Bound, Ecosystem, NetworkCause, NetworkMode, Role, RunKind
 from assay_contracts.scores import DIMENSIONS
 from assay_contracts.skills import Severity, SkillStatus, ValidationStage
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
@@ -32,6 +32,7 @@ SETS: Final = {
     "role": Role,
     "bound": Bound,
     "mode": NetworkMode,
+    "cause": NetworkCause,
     "ecosystem": Ecosystem,
     "origin": PackageOrigin,
     "dependencies": DependencyMode,

@@ -50,7 +50,7 @@ def test_everything_has_its_place_verdict_first() -> None:
         "## Offline findings", "## Dependencies", "## Format", "## Versions and costs",
     ]  # fmt: skip
     assert "Every task was done as well without a network as with one." in markdown
-    assert "**Network calls attempted:** 1." in markdown
+    assert "**Network calls attempted:** 1, of which 1 counted for the score." in markdown
     assert "| t1 | host0.example | python fetch.py |" in markdown
     assert "| planner | rehearsal:1 | 1 | 1 | 0 | 0 | 0.10 |" in markdown
     assert "| **total** | | | 6 | 0 | 0 | 0.60 |" in markdown

@@ -247,11 +247,21 @@ def _everything() -> Report:
         packages_after=9,
         packages_added=(Package(ecosystem="pip", name="ruler-words", version="2.0"),),
         timings=RunTimings(wall=12.34, model=4.5, commands=6.78),
+        network_calls=(
+            a_call(60, cause="agent", program="curl -s https://host60.example"),
+            a_call(61, cause="skill", attempts=2),
+        ),
     )
     offline = a_run(
         "offline",
         (2, 3, 5),
-        network_calls=(a_call(0, task_id=None), *(a_call(number) for number in range(1, 55))),
+        network_calls=(
+            a_call(0, task_id=None),
+            a_call(1, cause="package_manager", program="pip install ruler", attempts=6),
+            a_call(2, cause="agent"),
+            a_call(3, cause="skill", attempts=3),
+            *(a_call(number) for number in range(4, 55)),
+        ),
         network_calls_omitted=20,
     )
     llm = ("openai:gpt-x", "anthropic:claude-y")

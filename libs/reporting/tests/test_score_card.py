@@ -76,6 +76,26 @@ def test_network_calls_that_are_not_listed_are_counted_too() -> None:
     assert "and 20 more" in card(a_report(runs=(run,)))
 
 
+def test_each_network_call_is_told_with_its_cause_and_whether_it_counted() -> None:
+    pip = a_call(0, cause="package_manager", program="pip install x", attempts=6)
+    own = a_call(1, cause="skill")
+    runs = (a_run("online", network_calls=(pip,)), a_run("offline", network_calls=(pip, own)))
+    shown = " ".join(card(a_report(runs=runs)).split())
+    told = "host0.example by t1 (pip install x), 6 attempts, by a package manager"
+    own_line = "host1.example by t1 (python fetch.py), by the skill"
+    assert f"network calls, online run {told}" in shown
+    assert f"network calls, offline run {own_line} {told}, not counted" in shown
+
+
+def test_an_online_run_that_was_watched_and_called_nobody_says_so() -> None:
+    run = a_run("online")
+    assert run.sandbox is not None
+    watched = run.sandbox.model_copy(update={"watched": True})
+    assert "network calls, online run  none" in card(
+        a_report(runs=(run.model_copy(update={"sandbox": watched}),))
+    )
+
+
 def test_a_skipped_offline_run_is_no_zero() -> None:
     report = mixed_report()
     scores = Scores(completion=0, trigger=100, offline=None, overall=35)

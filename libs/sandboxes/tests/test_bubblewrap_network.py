@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
+from assay_sandboxes.bubblewrap.host.calling_processes import CallingProcess
+from assay_sandboxes.bubblewrap.host.dns_answers import addresses_in
 from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
 from assay_sandboxes.guest.dns_questions import first_question
 from assay_sandboxes.guest.socket_addresses import parse_address
@@ -26,8 +28,11 @@ def attempt(*calls: str) -> str:
 
 
 async def destinations(sandbox: Sandbox, command: str) -> list[str]:
+    """Where each attempt went."""
     assert (await sandbox.execute(command)).exit_code == 0
-    return [call.destination for call in await sandbox.network_calls()]
+    return [
+        call.destination for call in await sandbox.network_calls() for _ in range(call.attempts)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -186,13 +191,52 @@ async def test_a_flood_of_calls_neither_hangs_nor_fills_memory(blocked_sandbox: 
         "    try: udp.sendto(b'x', ('192.0.2.1', 9))\n"
         "    except OSError: pass"
     )
-    assert await destinations(blocked_sandbox, program) == ["192.0.2.1:9"] * 1000
+    assert await destinations(blocked_sandbox, program) == ["192.0.2.1:9"] * 3000
 
 
-async def test_an_open_network_is_not_watched(bubblewrap: ProviderUnderTest) -> None:
+async def test_a_flood_for_one_place_hides_no_other(blocked_sandbox: Sandbox) -> None:
+    program = attempt(
+        *["udp.sendto(b'x', ('192.0.2.1', 9))"] * 1200,
+        *(f"udp.sendto(b'x', ('192.0.2.2', {port}))" for port in (1, 2)),
+    )
+    await blocked_sandbox.execute(program)
+    calls = await blocked_sandbox.network_calls()
+    assert [call.destination for call in calls] == ["192.0.2.1:9", "192.0.2.2:1", "192.0.2.2:2"]
+
+
+async def test_processes_of_one_command_call_each_for_itself(blocked_sandbox: Sandbox) -> None:
+    once = attempt("socket.gethostbyname('a.example')")
+    await blocked_sandbox.execute(f"{once}\n{once}")
+    calls = await blocked_sandbox.network_calls()
+    assert [call.destination for call in calls] == ["a.example"] * 2
+    assert len({call.process for call in calls}) == 2
+
+
+async def test_a_call_tells_who_started_its_program(blocked_sandbox: Sandbox) -> None:
+    script = b"import socket\ntry: socket.gethostbyname('a.example')\nexcept OSError: pass\n"
+    await blocked_sandbox.upload(
+        [("/workspace/a/fetch.py", script), ("/workspace/a/run.sh", b"python3 a/fetch.py; true\n")]
+    )
+    await blocked_sandbox.execute("env -i sh a/run.sh; true")
+    (call,) = await blocked_sandbox.network_calls()
+    assert [(each.command_line, each.folder) for each in call.programs][:2] == [
+        ("python3 a/fetch.py", "/workspace"),
+        ("sh a/run.sh", "/workspace"),
+    ]
+    assert (call.command, call.cwd) == ("env -i sh a/run.sh; true", "/workspace")
+
+
+async def test_an_open_network_is_watched_too(bubblewrap: ProviderUnderTest) -> None:
+    command = attempt(
+        "udp.sendto(b'x', ('127.0.0.1', 9))", *["udp.sendto(b'x', ('192.0.2.1', 9))"] * 2
+    )
     async with bubblewrap.open("open") as sandbox:
-        await sandbox.execute(attempt("udp.sendto(b'x', ('127.0.0.1', 9))"))
-        assert await sandbox.network_calls() == []
+        await sandbox.execute(command)
+        (call,) = await sandbox.network_calls()
+        assert sandbox.proof().is_watched
+    assert (call.destination, call.attempts) == ("192.0.2.1:9", 2)
+    assert (call.command, call.cwd) == (command[:200], "/workspace")
+    assert call.programs[0].command_line == "python3 -"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +263,8 @@ async def test_common_programs_are_counted_exactly(
         if (await sandbox.execute(f"{program} --version")).exit_code != 0:
             pytest.skip(f"this machine has no {program}")
         await sandbox.execute(command)
-        assert [call.destination for call in await sandbox.network_calls()] == expected
+        calls = await sandbox.network_calls()
+    assert [call.destination for call in calls for _ in range(call.attempts)] == expected
 
 
 # Without a sandbox -------------------------------------------------------------------------------
@@ -229,7 +274,7 @@ def test_what_only_the_kernel_saw_is_listed_as_unknown() -> None:
     count = 5
     ledger = CallLedger(lambda: count)
     ledger.command_started(1, "a command", "/workspace")
-    ledger.address("192.0.2.1:80", 1)
+    ledger.address("192.0.2.1:80", CallingProcess(command=1))
     count = 8
     calls = ledger.calls()
     assert [call.destination for call in calls] == ["192.0.2.1:80", "unknown", "unknown"]
@@ -242,6 +287,35 @@ def test_what_the_kernel_never_acted_on_is_counted_all_the_same() -> None:
     ledger = CallLedger(lambda: 0)
     ledger.address("192.0.2.1:80", None)
     assert [call.destination for call in ledger.calls()] == ["192.0.2.1:80"]
+
+
+def test_a_name_asked_for_in_a_search_domain_is_the_name_that_was_meant() -> None:
+    ledger = CallLedger(search=("corp.example",))
+    caller = CallingProcess(command=1, process="7-1")
+    for name in ("a.example", "a.example.corp.example"):
+        ledger.lookup(name, 1, caller)
+        ledger.lookup(name, 28, caller)
+    (call,) = ledger.calls()
+    assert (call.destination, call.attempts) == ("a.example", 1)
+
+
+def test_where_the_process_is_not_known_the_command_and_the_place_tell_calls_apart() -> None:
+    ledger = CallLedger()
+    ledger.command_started(1, "one", "/workspace")
+    ledger.command_started(2, "two", "/workspace")
+    for number, place in ((1, "192.0.2.1:80"), (1, "192.0.2.1:80"), (2, "192.0.2.1:80")):
+        ledger.address(place, CallingProcess(command=number))
+    assert [(call.command, call.attempts) for call in ledger.calls()] == [("one", 2), ("two", 1)]
+
+
+def test_an_answer_tells_what_addresses_a_name_led_to() -> None:
+    asked = query("www.example.com")
+    alias = b"\xc0\x0c" + struct.pack(">HHIH", 5, 1, 60, 2) + b"\xc0\x10"
+    found = b"\xc0\x10" + struct.pack(">HHIH", 1, 1, 60, 4) + bytes([192, 0, 2, 9])
+    answer = asked[:6] + struct.pack(">H", 2) + asked[8:] + alias + found
+    assert addresses_in(answer) == ("www.example.com", ["192.0.2.9"])
+    assert addresses_in(answer[:-2]) == ("www.example.com", [])
+    assert addresses_in(b"") == ("", [])
 
 
 def query(name: str) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from assay_contracts.grades import Evidence, Grade, is_done
 from assay_contracts.grades import points as points_of
-from assay_contracts.runs import RunFinished, SkillUse, TaskOutcome
+from assay_contracts.runs import NetworkCause, RunFinished, SkillUse, TaskOutcome
 from assay_contracts.scores import (
     DIMENSIONS,
     OFFLINE_PASS_MARK,
@@ -114,6 +114,31 @@ def test_offline_falls_with_calls(count: int, expected: float) -> None:
     run = a_run(
         network_calls=tuple(map(a_call, range(listed))), network_calls_omitted=count - listed
     )
+    assert scoring.offline(observed(offline=run)) == expected
+
+
+@pytest.mark.parametrize(
+    ("causes", "omitted", "expected"),
+    [
+        (("agent", "package_manager", "agent"), 0, 100.0),
+        (("agent", "package_manager", "agent"), 9, 100.0),
+        (("skill", "agent", "agent", "agent"), 0, 70.0),
+        (("skill", "skill", "package_manager"), 0, 70.0),
+        (("skill", "skill", "skill"), 0, 0.0),
+        (("skill",), 9, 0.0),
+        ((None, None), 0, 70.0),
+        ((None, None), 1, 0.0),
+        ((None, "skill", None), 0, 0.0),
+    ],
+)
+def test_only_calls_of_the_skill_are_held_against_it(
+    causes: tuple[NetworkCause | None, ...], omitted: int, expected: float
+) -> None:
+    calls = tuple(
+        a_call(number).model_copy(update={"cause": cause, "attempts": 6})
+        for number, cause in enumerate(causes)
+    )
+    run = a_run(network_calls=calls, network_calls_omitted=omitted)
     assert scoring.offline(observed(offline=run)) == expected
 
 

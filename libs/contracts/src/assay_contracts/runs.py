@@ -14,6 +14,9 @@ RunKind = Literal["online", "offline", "regression", "mending"]
 SandboxKind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
 """Who provides a sandbox, by the name that the provider gives itself."""
 NetworkMode = Literal["open", "blocked"]
+NetworkCause = Literal["skill", "package_manager", "agent"]
+"""Whose doing a network call was: the skill's programs and what it tells agents to do, a package
+manager fetching what the skill does not name, or the agent's own idea."""
 UseKind = Literal["read", "run"]
 Bound = Literal["steps", "time", "output", "tokens"]
 Ecosystem = Literal["pip", "npm", "system"]
@@ -66,13 +69,26 @@ class SkillUse(Model):
 
 
 class NetworkCall(Model):
-    """One attempt to reach anything but the sandbox's own loopback."""
+    """One process reaching for one place other than the sandbox's own loopback."""
 
     at: AwareDatetime
+    """Of the first attempt."""
     task_id: TaskId | None
     command: str
+    """The agent's."""
     destination: str
     """Host name where the sandbox asked for one, else address, else `unknown`."""
+    attempts: int = Field(default=1, ge=1)
+    """How often it was tried, retries included."""
+    program: str | None = None
+    """Command line of the process that made it; none where that is not known."""
+    cause: NetworkCause | None = None
+    """Whose doing it was; older runners do not say."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is held against the skill: it is unless somebody else is known to be why."""
+        return self.cause in (None, "skill")
 
 
 class TraceStep(Model):
@@ -163,6 +179,12 @@ class SandboxProof(Model):
     """What the probe from inside did and saw."""
     observation: str
     """How network calls were counted."""
+    watched: bool | None = None
+    """Whether they were counted at all; older runners do not say, and watched blocked networks."""
+
+    @property
+    def is_watched(self) -> bool:
+        return self.network == "blocked" if self.watched is None else self.watched
 
 
 class Package(Model):
@@ -199,6 +221,16 @@ class CountsNetworkCalls:
     def network_calls_attempted(self: ListsNetworkCalls) -> int:
         """All of them: those that are listed, and those that were left out."""
         return len(self.network_calls) + self.network_calls_omitted
+
+    @property
+    def network_calls_counted(self: ListsNetworkCalls) -> int:
+        """Those that are held against the skill.
+
+        They are listed before any other, so where one that is not is listed, none was left out.
+        """
+        counted = sum(call.counts for call in self.network_calls)
+        all_count = counted == len(self.network_calls)
+        return counted + (self.network_calls_omitted if all_count else 0)
 
 
 class RunFinished(CountsNetworkCalls, Result):

@@ -41,8 +41,8 @@ def _strengths(report: Report) -> list[str]:
         used = [o.task_id for o in run.outcomes if _uses(o, report.skill_name)]
         if used and run.kind == "online":
             found.append(f"The skill was found and used without being named: {', '.join(used)}.")
-        if run.kind == "offline" and not run.network_calls and not run.failure:
-            found.append("It works without a network: none was asked for in the offline run.")
+        if run.kind == "offline" and not run.network_calls_counted and not run.failure:
+            found.append("It works without a network: it asked for none in the offline run.")
     return found
 
 
@@ -62,7 +62,7 @@ def _weaknesses(report: Report) -> list[str]:
         unused = [o.task_id for o in run.outcomes if not _uses(o, report.skill_name)]
         if unused and run.kind == "online":
             found.append(f"The skill was not used where it was meant to be: {', '.join(unused)}.")
-        places = sorted({call.destination for call in run.network_calls})
+        places = sorted({call.destination for call in run.network_calls if call.counts})
         if places and run.kind == "offline":
             found.append(f"The network was asked for in the offline run: {', '.join(places)}.")
         if run.failure:
@@ -77,7 +77,7 @@ def _recommendations(report: Report) -> list[str]:
     for run in report.runs:
         if any(not is_done(grade.grade) for grade in run.grades):
             found.append("Make every documented command work as shown, on the inputs shown.")
-        if run.kind == "offline" and run.network_calls:
+        if run.kind == "offline" and run.network_calls_counted:
             found.append("Bring along what is needed, or make do without when there is no network.")
         if any(not _uses(outcome, report.skill_name) for outcome in run.outcomes):
             found.append("Let the description say what the skill does in the words people use.")

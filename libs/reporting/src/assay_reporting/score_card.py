@@ -9,21 +9,25 @@ from rich.text import Text
 
 from assay_contracts.grades import PARTLY_DONE_GRADE
 from assay_contracts.reports import Report, RunReport
-from assay_contracts.runs import ModelUse, TaskOutcome
+from assay_contracts.runs import ModelUse, NetworkCall, TaskOutcome
 from assay_contracts.scores import Scores
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import Verdict
 from assay_reporting.text import one_line
 from assay_reporting.view import (
     NOTHING,
+    attempts_text,
     calls_shown,
+    cause_text,
     command_seconds,
     commands_text,
     counted_text,
     finding_title,
     grade_cell,
     grade_of,
+    is_scored,
     is_watched,
+    made_by,
     model_seconds,
     only_rehearsed,
     outcome_of,
@@ -142,12 +146,21 @@ def _network(run: RunReport) -> str:
     shown = calls_shown(run, MOST_CALLS_SHOWN)
     if not shown.total:
         return "none" if is_watched(run) else "not watched"
-    lines = [
-        f"{one_line(call.destination, 80)} by {call.task_id or 'no task'}"
-        f" ({one_line(call.command, 60)})"
-        for call in shown.calls
-    ]
+    lines = [_network_line(run, call) for call in shown.calls]
     return "\n".join([*lines, f"and {shown.more} more"] if shown.more else lines)
+
+
+def _network_line(run: RunReport, call: NetworkCall) -> str:
+    notes = [attempts_text(call)]
+    if call.cause is not None:
+        notes.append(f"by {cause_text(call)}")
+    if run.kind == "offline" and not is_scored(run, call):
+        notes.append("not counted")
+    line = (
+        f"{one_line(call.destination, 80)} by {call.task_id or 'no task'}"
+        f" ({one_line(made_by(call), 60)})"
+    )
+    return ", ".join([line, *filter(None, notes)])
 
 
 def _models(models: Iterable[ModelUse]) -> str:

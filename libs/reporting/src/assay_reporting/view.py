@@ -13,6 +13,7 @@ from assay_contracts.reports import RegressionReport, RegressionTask, Report, Ru
 from assay_contracts.runs import (
     ModelUse,
     NetworkCall,
+    NetworkCause,
     RunKind,
     TaskOutcome,
 )
@@ -21,6 +22,12 @@ from assay_contracts.skills import Finding
 
 NOTHING: Final = "–"
 """Stands where there is nothing to show."""
+CAUSES: Final[Mapping[NetworkCause | None, str]] = {
+    "skill": "the skill",
+    "package_manager": "a package manager",
+    "agent": "the agent's own idea",
+}
+"""Whose doing a network call was."""
 
 
 # -- scores -------------------------------------------------------------------------------------
@@ -150,18 +157,46 @@ class CallsShown:
     total: int
     """How many were attempted, shown or not."""
 
+    counted: int
+    """How many of them the score counts."""
+
     @property
     def more(self) -> int:
         return self.total - len(self.calls)
 
 
 def calls_shown(run: RunReport, at_most: int) -> CallsShown:
-    return CallsShown(calls=run.network_calls[:at_most], total=run.network_calls_attempted)
+    """The first of them, those that the score counts before others."""
+    calls = sorted(run.network_calls, key=lambda call: not is_scored(run, call))
+    return CallsShown(
+        calls=tuple(calls[:at_most]),
+        total=run.network_calls_attempted,
+        counted=run.network_calls_counted if run.kind == "offline" else 0,
+    )
+
+
+def is_scored(run: RunReport, call: NetworkCall) -> bool:
+    """Whether the offline score counts it: calls of other runs are only listed."""
+    return run.kind == "offline" and call.counts
+
+
+def cause_text(call: NetworkCall) -> str:
+    return CAUSES.get(call.cause, NOTHING)
+
+
+def attempts_text(call: NetworkCall) -> str:
+    """`6 attempts`, or nothing where it was tried once."""
+    return f"{call.attempts} attempts" if call.attempts > 1 else ""
+
+
+def made_by(call: NetworkCall) -> str:
+    """The program that made it, or else the agent's command."""
+    return call.program or call.command
 
 
 def is_watched(run: RunReport) -> bool:
-    """Whether network calls were counted: they are only where there is no network."""
-    return run.sandbox is not None and run.sandbox.network == "blocked"
+    """Whether network calls were counted."""
+    return run.sandbox is not None and run.sandbox.is_watched
 
 
 # -- models and times ---------------------------------------------------------------------------

@@ -15,9 +15,11 @@ TIMED_OUT: Final = 124
 """Exit code of a command that ran into its time limit."""
 NOT_OBSERVED: Final = "Not observed"
 """Begins the observation in the proof of a sandbox whose network calls nobody sees."""
-OPEN_NOT_OBSERVED: Final = f"{NOT_OBSERVED}: only a blocked network is watched."
+OPEN_NOT_OBSERVED: Final = f"{NOT_OBSERVED}: here only a blocked network is watched."
 COMMAND_CHARS: Final = 200
 """Of a command, so many tell a network call's maker."""
+UNKNOWN_PLACE: Final = "unknown"
+"""Where a call went that only the kernel counted."""
 
 FileProblem = Literal[
     "file_not_found", "permission_denied", "is_directory", "invalid_path", "too_large"
@@ -66,17 +68,36 @@ class FileError:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningProgram:
+    """What a process shows of itself."""
+
+    command_line: str
+    """Shortened."""
+    folder: str
+    """Where it is; empty where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedCall:
-    """One attempt to reach anything but the sandbox's own loopback."""
+    """One process reaching for one place outside the sandbox, however often it tries.
+
+    Where the process is not known, one command reaching for one place.
+    """
 
     at: datetime
-    """In UTC."""
+    """Of the first attempt, in UTC."""
     destination: str
     """Host name where the sandbox asked for one, else `address:port`, else `unknown`."""
     command: str
     """The command that made it, shortened."""
     cwd: str | None = None
     """Where that command was started; none where it is not known which one it was."""
+    process: str | None = None
+    """Tells processes of one sandbox apart; none where it is not known which one it was."""
+    programs: tuple[RunningProgram, ...] = ()
+    """What the process runs, then what runs above it, up to the command."""
+    attempts: int = 1
+    """How often it was tried, retries included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +154,7 @@ class Sandbox(Protocol):
     async def network_calls(self) -> list[ObservedCall]:
         """Every call attempted since the sandbox was opened, oldest first.
 
-        Empty where calls are not observed; `proof().observation` tells the two apart.
+        Empty where calls are not observed; `proof().watched` tells the two apart.
         """
 
     async def snapshot(self, name: str) -> None:

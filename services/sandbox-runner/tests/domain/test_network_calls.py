@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay_sandbox_runner.domain.network_calls import TaskWindow, attribute_to_tasks
+from assay_sandbox_runner.domain.network_calls import TaskWindow, attribute_calls
 from assay_sandboxes.port import ObservedCall
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -20,8 +20,8 @@ def test_call_belongs_to_the_task_it_was_made_in(after_s: int, task_id: str | No
         TaskWindow("t2", "/tasks/t2", at(20), at(30)),
     ]
 
-    (call,) = attribute_to_tasks(
-        [ObservedCall(at(after_s), "a.example", "curl a.example")], windows
+    (call,) = attribute_calls(
+        [ObservedCall(at(after_s), "a.example", "curl a.example")], windows, None
     )
 
     assert call.task_id == task_id
@@ -36,7 +36,9 @@ def test_of_tasks_side_by_side_the_folder_tells_who_called(
 ) -> None:
     windows = [TaskWindow(f"t{n}", f"/tasks/t{n}", NOON, NOON) for n in (1, 2)]
 
-    (call,) = attribute_to_tasks([ObservedCall(NOON, "a.example", "curl a.example", cwd)], windows)
+    (call,) = attribute_calls(
+        [ObservedCall(NOON, "a.example", "curl a.example", cwd)], windows, None
+    )
 
     assert call.task_id == task_id
 
@@ -48,7 +50,7 @@ def test_calls_come_task_by_task_whichever_was_first() -> None:
         for second, task in enumerate((2, 1, 2, 1))
     ]
 
-    attributed = attribute_to_tasks(calls, windows)
+    attributed = attribute_calls(calls, windows, None)
 
     assert [call.task_id for call in attributed] == ["t1", "t1", "t2", "t2"]
     assert attributed[0].at < attributed[1].at

@@ -6,7 +6,7 @@ import pytest
 
 from assay_contracts.runs import RunKind
 from assay_contracts.tasks import CommandCheck, FileCheck, PatternCheck
-from assay_rehearsal.conversation import Reply, Turn
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_testkit.runner import (
     COUNTED,
     PROMPT,
@@ -140,12 +140,38 @@ async def test_network_calls_of_an_offline_run_are_counted(runner: Runner) -> No
         await runner.use_case()(a_run("offline", skill, tasks=(quiet, a_task("t2", *COUNTED))))
     )
 
-    assert [(c.task_id, c.destination) for c in result.network_calls] == [
-        ("t2", "weather.example"),
-        ("t2", "weather.example"),
-    ]
-    assert all("count.py" in call.command for call in result.network_calls)
+    (called,) = result.network_calls
+    assert (called.task_id, called.destination) == ("t2", "weather.example")
+    assert (called.attempts, called.cause) == (2, "skill")
+    assert "count.py" in called.command
+    assert called.program is not None
+    assert "count.py" in called.program
     assert all(check.passed for check in result.outcomes[1].checks)
+
+
+@pytest.mark.parametrize("kind", ["online", "offline"])
+async def test_calls_by_the_agents_own_idea_are_listed_and_not_counted(
+    runner: Runner, kind: RunKind
+) -> None:
+    skill = runner.store.add_skill()
+
+    def has_ideas(turn: Turn) -> Reply:
+        if turn.number:
+            return Reply("Done.")
+        send = "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))"
+        command = f'python3 -c "import socket; {send}"'
+        return Reply(calls=(ToolUse("execute", {"command": command}),))
+
+    result = finished(
+        await runner.use_case(has_ideas)(a_run(kind, skill, tasks=(a_task("t1", *COUNTED),)))
+    )
+
+    (call,) = result.network_calls
+    assert (call.task_id, call.destination, call.cause) == ("t1", "192.0.2.1:9", "agent")
+    assert result.network_calls_attempted == 1
+    assert result.network_calls_counted == 0
+    assert result.sandbox is not None
+    assert result.sandbox.is_watched
 
 
 async def test_task_that_no_skill_fits_is_owned_up_to(runner: Runner) -> None:

@@ -6,7 +6,16 @@ from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import NetworkCall
 from assay_reporting.markdown.layout import table
 from assay_reporting.text import quoted
-from assay_reporting.view import NOTHING, calls_shown, grade_of, run_of
+from assay_reporting.view import (
+    NOTHING,
+    CallsShown,
+    calls_shown,
+    cause_text,
+    grade_of,
+    is_scored,
+    made_by,
+    run_of,
+)
 
 LISTED_CALLS: Final = 50
 
@@ -14,11 +23,13 @@ LISTED_CALLS: Final = 50
 def offline_findings(report: Report) -> str:
     online, offline = run_of(report, "online"), run_of(report, "offline")
     if offline is None:
-        return ""
+        return "" if online is None else _online_calls(online, heading="## Network calls")
     parts = ["## Offline findings"]
     if online is not None:
         parts.append(_compared(online, offline))
     parts.append(_network(offline))
+    if online is not None and (calls := _online_calls(online, heading="")):
+        parts.append(calls)
     return "\n\n".join(parts)
 
 
@@ -38,15 +49,32 @@ def _network(run: RunReport) -> str:
     shown = calls_shown(run, LISTED_CALLS)
     if not shown.total:
         return f"**Network calls attempted:** none. {how}".rstrip()
-    rows = table(("when", "task", "to", "by"), map(_call, shown.calls))
-    rest = f"\n\nand {shown.more} more." if shown.more else ""
-    return f"**Network calls attempted:** {shown.total}. {how}\n\n{rows}{rest}"
+    counted = f" of which {shown.counted or 'none'} counted for the score."
+    return f"**Network calls attempted:** {shown.total},{counted} {how}\n\n{_listed(run, shown)}"
 
 
-def _call(call: NetworkCall) -> tuple[str, ...]:
+def _online_calls(run: RunReport, *, heading: str) -> str:
+    """What the online run reached for, which is only listed."""
+    shown = calls_shown(run, LISTED_CALLS)
+    if not shown.total:
+        return ""
+    said = f"**Network calls of the online run, never scored:** {shown.total}."
+    return "\n\n".join(filter(None, (heading, said, _listed(run, shown))))
+
+
+def _listed(run: RunReport, shown: CallsShown) -> str:
+    columns = ("when", "task", "to", "by", "cause", "attempts", "counted")
+    rows = table(columns, (_call(run, call) for call in shown.calls))
+    return f"{rows}\n\nand {shown.more} more." if shown.more else rows
+
+
+def _call(run: RunReport, call: NetworkCall) -> tuple[str, ...]:
     return (
         f"{call.at:%H:%M:%S}",
         call.task_id or NOTHING,
         quoted(call.destination, 100),
-        quoted(call.command, 120),
+        quoted(made_by(call), 120),
+        cause_text(call),
+        str(call.attempts),
+        "yes" if is_scored(run, call) else "no",
     )

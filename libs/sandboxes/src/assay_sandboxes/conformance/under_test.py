@@ -29,6 +29,8 @@ class Dialect:
     install: Callable[..., str]
     """Install a package of that name and version, which needs what is named after that."""
     look_up: Callable[[str], str]
+    look_up_all: Callable[..., str]
+    """Let one process look up each of these names, one after another."""
     connect: Callable[[str, int], str]
     flood: Callable[[int], str]
     leave_running: Callable[[float], str]
@@ -59,6 +61,10 @@ REAL_SHELL: Final = Dialect(
     look_up=lambda host: python(
         f"import socket\ntry: socket.getaddrinfo({host!r}, 80)\nexcept OSError: raise SystemExit(1)"
     ),
+    look_up_all=lambda *hosts: python(
+        f"import socket\nfor host in {hosts!r}:\n"
+        "    try: socket.getaddrinfo(host, 80)\n    except OSError: pass"
+    ),
     connect=lambda host, port: python(
         "import socket\n"
         f"try: socket.create_connection(({host!r}, {port}), 2)\n"
@@ -71,6 +77,7 @@ REAL_SHELL: Final = Dialect(
 FAKE_SHELL: Final = Dialect(
     install=lambda *words: shlex.join(("install", *words)),
     look_up=lambda host: f"call {host}",
+    look_up_all=lambda *hosts: shlex.join(("call", *hosts)),
     connect=lambda host, port: f"call {host}:{port}",
     flood=lambda lines: f"repeat {lines} line",
     leave_running=lambda _: "echo started",

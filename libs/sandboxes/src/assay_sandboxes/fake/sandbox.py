@@ -1,6 +1,7 @@
 """One sandbox in memory, and the shell it understands."""
 
 import asyncio
+import itertools
 import posixpath
 import re
 import shlex
@@ -15,6 +16,7 @@ from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.fake import KIND
 from assay_sandboxes.fake.files import Environment, FakeFiles
 from assay_sandboxes.installed_packages import applying, in_order
+from assay_sandboxes.logical_calls import LogicalCalls
 from assay_sandboxes.port import (
     COMMAND_CHARS,
     TIMED_OUT,
@@ -23,6 +25,7 @@ from assay_sandboxes.port import (
     FileError,
     Limits,
     ObservedCall,
+    RunningProgram,
     SandboxUnavailable,
 )
 
@@ -89,7 +92,8 @@ class FakeSandbox:
         self._limits = limits
         self._replies = replies
         self._keep = keep
-        self._calls: list[ObservedCall] = []
+        self._calls = LogicalCalls()
+        self._processes = itertools.count(1)
         self._lost: str | None = None
         self.commands: list[str] = []
         """Every command asked for, in order."""
@@ -148,7 +152,7 @@ class FakeSandbox:
         return in_order(self._files.environment.packages)
 
     async def network_calls(self) -> list[ObservedCall]:
-        return list(self._calls) if self._network == "blocked" else []
+        return self._calls.listed()
 
     async def snapshot(self, name: str) -> None:
         self._check()
@@ -160,6 +164,7 @@ class FakeSandbox:
             base=self._base or "base",
             network=self._network,
             proof="It is a fake: it has no network, and pretends to have one where open.",
+            watched=True,
             observation="Calls are those that its commands pretend to make.",
         )
 
@@ -186,8 +191,7 @@ class FakeSandbox:
         streams.err += reply.stderr
         for path, content in reply.files.items():
             self._files.write(path, content)
-        for destination in reply.calls:
-            self._call(destination, command, cwd)
+        self._reach(reply.calls, command, command, cwd)
         self._files.environment.packages.update(reply.installs)
         return reply.exit_code
 
@@ -238,17 +242,27 @@ class FakeSandbox:
         return 0
 
     def call(self, call: _WordCall) -> int:
-        self._call(call.rest[0], call.command, call.cwd)
+        """`call place…`: one process reaches for each of the places, as often as it is named."""
+        self._reach(call.rest, shlex.join(("call", *call.rest)), call.command, call.cwd)
         return 0 if self._network == "open" else 1
 
     def vanish(self, _: _WordCall) -> int:
         self.lose("the sandbox ended by itself")
         return 0
 
-    def _call(self, destination: str, command: str, cwd: str) -> None:
-        self._calls.append(
-            ObservedCall(datetime.now(UTC), destination, command[:COMMAND_CHARS], cwd)
-        )
+    def _reach(self, places: Sequence[str], program: str, command: str, cwd: str) -> None:
+        process = str(next(self._processes))
+        for place in places:
+            self._calls.add(
+                ObservedCall(
+                    at=datetime.now(UTC),
+                    destination=place,
+                    command=command[:COMMAND_CHARS],
+                    cwd=cwd,
+                    process=process,
+                    programs=(RunningProgram(program, cwd),),
+                )
+            )
 
 
 def _succeed(_: FakeSandbox, __: _WordCall) -> int:

@@ -4,8 +4,10 @@ For sandboxes whose outside is somebody else's. A listener above the command hea
 call that names a destination before the kernel acts on it, reads the destination from the caller's
 memory, writes it down and lets the call go on. What it writes, a line of JSON for each event:
 
-    {"t", "pid", "fd", "to": "address:port"}      a connection, or a datagram
-    {"t", "pid", "fd", "ask": name, "kind", "id"}  a question to a name server
+    {"process", "programs"}                        who makes the calls that follow: what the process
+                                                   runs and what runs above it, each with its folder
+    {"t", "pid", "fd", "process", "to": "address:port"}      a connection, or a datagram
+    {"t", "pid", "fd", "process", "ask": name, "kind", "id"}  a question to a name server
     {"lost": why}                                  a call that could not be read
 """
 
@@ -17,6 +19,7 @@ import os
 import time
 
 from assay_sandboxes.guest import waiting_calls
+from assay_sandboxes.guest.callers import Callers
 from assay_sandboxes.guest.dns_questions import parse_query
 from assay_sandboxes.guest.socket_addresses import DNS_PORT, is_own, parse_address, written
 from assay_sandboxes.guest.syscall_numbers import CONNECT
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
 
     from assay_sandboxes.guest.waiting_calls import Message, WaitingCall
 
-_MOST_EVENTS = 1000
+_MOST_EVENTS = 20_000
 """Events beyond this many are not written down."""
+_MOST_REPEATS = 100
+"""Nor is what one process tries more often than this, so that a flood hides nothing else."""
 _PAYLOAD_BYTES = 512
 
 
@@ -41,6 +46,10 @@ class Listener:
         self._log = log
         self._refused_ports = refused_ports
         self._events = 0
+        self._callers = Callers()
+        self._named: set[tuple[str, object]] = set()
+        """Processes that are written down already, with what they ran then."""
+        self._repeats: dict[tuple[object, object], int] = {}
 
     def hear(self) -> None:
         """Take one call, write down where it goes, and let it go on."""
@@ -78,7 +87,22 @@ class Listener:
             event["to"] = written(*place)
         else:
             return
-        self._write(event)
+        event["process"] = self._named_process(call.thread)
+        repeated = event["process"], event.get("to") or event["ask"]
+        self._repeats[repeated] = self._repeats.get(repeated, 0) + 1
+        if self._repeats[repeated] <= _MOST_REPEATS:
+            self._write(event)
+
+    def _named_process(self, thread: int) -> str | None:
+        """The process, after it was written down what it is; none where that cannot be told."""
+        try:
+            caller = self._callers.caller(thread)
+        except OSError:
+            return None
+        if (caller.process, caller.programs) not in self._named:
+            self._named.add((caller.process, caller.programs))
+            self._write({"process": caller.process, "programs": caller.programs})
+        return caller.process
 
     def _write(self, event: dict[str, object]) -> None:
         self._events += 1

@@ -43,6 +43,16 @@ def _names_in(folder: str) -> list[str]:
         return []
 
 
+def _search_domains() -> list[str]:
+    """What the resolver puts behind names that it does not find."""
+    try:
+        with open("/etc/resolv.conf") as file:  # noqa: PTH123  # `pathlib` is slow to import
+            lines = [line.split() for line in file]
+    except OSError:
+        return []
+    return [word for line in lines if line[:1] in (["search"], ["domain"]) for word in line[1:]]
+
+
 def main() -> None:
     """Print it, as JSON. The argument names the folder of skills."""
     skills = sys.argv[1]
@@ -54,6 +64,7 @@ def main() -> None:
         "shell": "/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh",
         "sudo": not root and _may_be_root(),
         "host": os.uname().nodename,
+        "search_domains": _search_domains(),
         "path": os.environ.get("PATH", ""),
         "skills": {name: tree_digest(f"{skills}/{name}") for name in _names_in(skills)},
     }

@@ -3,7 +3,7 @@
 import ipaddress
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from assay_sandboxes.guest import strace_log
 from assay_sandboxes.guest.socket_addresses import DNS_PORT
-from assay_sandboxes.own_names import is_own_name
-from assay_sandboxes.port import COMMAND_CHARS, ObservedCall, SandboxUnavailable
+from assay_sandboxes.logical_calls import LogicalCalls
+from assay_sandboxes.own_names import is_own_name, without_search_domain
+from assay_sandboxes.port import COMMAND_CHARS, ObservedCall, RunningProgram, SandboxUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,11 @@ class _Seen(BaseModel):
 
     t: float
     pid: int
+    """Of the thread."""
     fd: int
+    process: str | None = None
+    """None where it is not known."""
+    programs: tuple[RunningProgram, ...] = ()
 
     @property
     def socket(self) -> tuple[int, int]:
@@ -53,6 +58,7 @@ class Queried(_Seen):
 
 Event = Reached | Queried
 _EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
+_PROGRAMS: TypeAdapter[list[tuple[str, str]]] = TypeAdapter(list[tuple[str, str]])
 
 
 def parse_log(text: str) -> list[Event]:
@@ -72,43 +78,67 @@ def parse_log(text: str) -> list[Event]:
     for line in lines[1:]:
         if "lost" in line:
             raise SandboxUnavailable(f"network calls were not measured: {line['lost']}")
-    return _events(lines[1:])
+    return _events(_with_programs(lines[1:]))
+
+
+def _with_programs(lines: Iterable[dict[str, object]]) -> Iterator[dict[str, object]]:
+    """The events, each with what its process ran at the time."""
+    programs: dict[object, object] = {}
+    for line in lines:
+        if "programs" in line:
+            programs[line.get("process")] = [
+                {"command_line": command_line, "folder": folder}
+                for command_line, folder in _PROGRAMS.validate_python(line["programs"])
+            ]
+        else:
+            yield {**line, "programs": programs.get(line.get("process"), ())}
 
 
 def parse_strace(text: str) -> list[Event]:
     """The events that `strace` wrote down."""
-    return _events(list(strace_log.events(iter(text.splitlines()))))
+    return _events(strace_log.events(iter(text.splitlines())))
 
 
-def _events(written: list[dict[str, object]]) -> list[Event]:
+def _events(written: Iterable[dict[str, object]]) -> list[Event]:
     try:
-        return _EVENTS.validate_python(written)
+        return _EVENTS.validate_python(list(written))
     except ValidationError as error:
         raise SandboxUnavailable(f"network calls were not measured: {error}") from error
 
 
-def calls_of(events: Sequence[Event], command: AskedCommand, host: str) -> list[ObservedCall]:
+def calls_of(
+    events: Sequence[Event], command: AskedCommand, host: str, search: Collection[str] = ()
+) -> list[ObservedCall]:
     """The calls that one command made, in a sandbox of that name.
 
-    A look-up is one call, though a resolver asks for two kinds of address, asks again when no
-    answer comes, and connects to the name server first. A connection, or one datagram, is one
-    call each.
+    A look-up is one attempt, though a resolver asks for two kinds of address, asks again when no
+    answer comes, asks under the sandbox's `search` domains, and connects to the name server
+    first. A connection, or one datagram, is one attempt each. Attempts of one process for one
+    place are one call.
     """
-    calls: list[ObservedCall] = []
-    looked_up: Counter[str] = Counter()
-    asked: Counter[tuple[str, int]] = Counter()
+    calls = LogicalCalls()
+    looked_up: Counter[tuple[str | None, str]] = Counter()
+    asked: Counter[tuple[str | None, str, int]] = Counter()
     for event in _without_repeats(_without_resolving(events, host)):
         if isinstance(event, Queried):
-            asked[event.ask, event.kind] += 1
-            if asked[event.ask, event.kind] <= looked_up[event.ask]:
+            destination = without_search_domain(event.ask, search)
+            asked[event.process, event.ask, event.kind] += 1
+            if asked[event.process, event.ask, event.kind] <= looked_up[event.process, destination]:
                 continue
-            looked_up[event.ask] += 1
-            destination = event.ask
+            looked_up[event.process, destination] += 1
         else:
             destination = event.to
-        at = datetime.fromtimestamp(event.t, UTC)
-        calls.append(ObservedCall(at, destination, command.text[:COMMAND_CHARS], command.cwd))
-    return calls
+        calls.add(
+            ObservedCall(
+                at=datetime.fromtimestamp(event.t, UTC),
+                destination=destination,
+                command=command.text[:COMMAND_CHARS],
+                cwd=command.cwd,
+                process=event.process,
+                programs=event.programs,
+            )
+        )
+    return calls.listed()
 
 
 def _without_resolving(events: Sequence[Event], host: str) -> Iterable[Event]:

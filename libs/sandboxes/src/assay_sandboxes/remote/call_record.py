@@ -74,6 +74,7 @@ class CallRecord:
         if self._ending:
             await asyncio.wait(self._ending)
         answer = await self._guest.calls(method)
+        facts = self._guest.facts
         parse = parse_log if method == "seccomp" else parse_strace
         written = dict(answer.calls)
         missing = self._commands.keys() - written.keys()
@@ -85,6 +86,6 @@ class CallRecord:
         calls = [
             call
             for number, command in self._commands.items()
-            for call in calls_of(parse(written[number]), command, self._guest.facts.host)
+            for call in calls_of(parse(written[number]), command, facts.host, facts.search_domains)
         ]
         return sorted(calls, key=lambda call: call.at)

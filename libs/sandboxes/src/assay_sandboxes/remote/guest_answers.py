@@ -20,6 +20,8 @@ class SurveyAnswer(GuestAnswer):
     """Whether our programs can become root by `sudo`."""
     host: str
     """Its own name."""
+    search_domains: tuple[str, ...] = ()
+    """What its resolver puts behind names that it does not find."""
     path: str
     skills: dict[str, str]
     """Which it has already, with their digests."""

@@ -74,6 +74,8 @@ class GuestFacts:
     path: str
     host: str
     """Its own name."""
+    search_domains: tuple[str, ...]
+    """What its resolver puts behind names that it does not find."""
     skills: Mapping[str, str]
     """Which it has already, with their digests."""
 
@@ -106,6 +108,7 @@ class GuestClient:
             shell=found.shell,
             path=found.path,
             host=found.host,
+            search_domains=tuple(domain.rstrip(".").lower() for domain in found.search_domains),
             skills=found.skills,
         )
         return self.facts

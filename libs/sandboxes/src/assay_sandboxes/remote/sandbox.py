@@ -264,6 +264,7 @@ class RemoteSandbox:
             proof=f"{self._proof} {skills} Memory is bounded for each of its processes, disk by "
             f"{self._kind.service}.",
             observation=f"By {METHODS[method]}." if method else OPEN_NOT_OBSERVED,
+            watched=method is not None,
         )
 
     # -- proving --------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class LocalMachine:
         self._run.mkdir()
         settings = {
             "hosts": f"127.0.0.1 localhost\n{self._known_hosts}",
-            "resolv.conf": "nameserver 127.0.0.11\n",  # as in a container
+            "resolv.conf": "nameserver 127.0.0.11\nsearch corp.example\n",  # as in a container
             "nsswitch.conf": "hosts: files dns\n",
         }
         for name, content in settings.items():

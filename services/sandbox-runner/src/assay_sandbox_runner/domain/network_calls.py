@@ -1,4 +1,4 @@
-"""Which task made which network call. Pure."""
+"""Which task made which network call, and whose doing it was. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Final
 
 from assay_contracts.runs import NetworkCall
+from assay_sandbox_runner.domain.network_causes import SkillUnderTest, cause_of
 from assay_sandbox_runner.domain.text import clip
 from assay_sandboxes.port import ObservedCall
 
-LISTED_CALLS: Final = 1000
-"""Network calls that a message lists; more would not fit into one."""
+LISTED_CALLS: Final = 300
+"""Network calls that a message lists; more might not fit into one."""
 _SHOWN_CHARS: Final = 200
-"""Of a call's command and of its destination."""
+"""Of a call's command, of its program and of its destination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,14 @@ class TaskWindow:
     ended: datetime
 
 
-def attribute_to_tasks(
-    calls: Sequence[ObservedCall], windows: Sequence[TaskWindow]
+def attribute_calls(
+    calls: Sequence[ObservedCall], windows: Sequence[TaskWindow], skill: SkillUnderTest | None
 ) -> tuple[NetworkCall, ...]:
-    """Each call with the task that made it; none where that cannot be told.
+    """Each call with the task that made it and with whose doing it was.
 
-    The folder that the calling command was started in tells. Where it is not known, the time
-    does, if only one task was being worked on then. They come task by task, because which of
-    two tasks side by side was first is chance.
+    The folder that the calling command was started in tells the task. Where it is not known, the
+    time does, if only one task was being worked on then. They come task by task, because which of
+    two tasks side by side was first is chance. Without a skill under test no cause is told.
     """
     attributed = (
         NetworkCall(
@@ -40,10 +41,25 @@ def attribute_to_tasks(
             task_id=_task_of(call, windows),
             command=clip(call.command, _SHOWN_CHARS).text,
             destination=clip(call.destination, _SHOWN_CHARS).text,
+            attempts=call.attempts,
+            program=_program_of(call),
+            cause=cause_of(call, skill) if skill else None,
         )
         for call in calls
     )
     return tuple(sorted(attributed, key=lambda call: (call.task_id or "", call.at)))
+
+
+def listed(calls: Sequence[NetworkCall]) -> tuple[NetworkCall, ...]:
+    """As many as a message lists, in their order: none that counts is left out for one that not."""
+    if len(calls) <= LISTED_CALLS:
+        return tuple(calls)
+    order = sorted(range(len(calls)), key=lambda index: not calls[index].counts)
+    return tuple(calls[index] for index in sorted(order[:LISTED_CALLS]))
+
+
+def _program_of(call: ObservedCall) -> str | None:
+    return clip(call.programs[0].command_line, _SHOWN_CHARS).text if call.programs else None
 
 
 def _task_of(call: ObservedCall, windows: Sequence[TaskWindow]) -> str | None:

@@ -21,7 +21,8 @@ from assay_contracts.runs import (
     RunTimings,
 )
 from assay_contracts.tasks import Task
-from assay_sandbox_runner.domain.network_calls import LISTED_CALLS, attribute_to_tasks
+from assay_sandbox_runner.domain.network_calls import attribute_calls, listed
+from assay_sandbox_runner.domain.network_causes import skill_under_test
 from assay_sandbox_runner.domain.packages import keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
@@ -100,8 +101,8 @@ class CarryOutRun:
             packages_before = await run.sandbox.packages()
             install_failure = await self.install_packages(run.sandbox, request.install)
             tasks = await self._work_on_tasks(run)
+            calls = await self._network_calls(run, tasks)
             packages = await self._compare_packages(run, packages_before)
-            calls = await _network_calls(run, tasks)
             candidate = None if install_failure else request.capture
             if candidate:
                 await run.sandbox.snapshot(candidate)
@@ -113,8 +114,8 @@ class CarryOutRun:
             step_id=request.step_id,
             attempt=request.attempt,
             outcomes=tuple(task.outcome for task in tasks),
-            network_calls=calls[:LISTED_CALLS],
-            network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
+            network_calls=(shown := listed(calls)),
+            network_calls_omitted=len(calls) - len(shown),
             sandbox=proof,
             candidate=candidate,
             candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
@@ -178,6 +179,19 @@ class CarryOutRun:
             return [await work_on(task) for task in tasks]
         return await run_all(work_on(task) for task in tasks)
 
+    async def _network_calls(
+        self, run: OpenRun, tasks: Sequence[TaskRecord]
+    ) -> tuple[NetworkCall, ...]:
+        """Those of the tasks: without any, what reached out was our own installing."""
+        observed = await run.sandbox.network_calls() if tasks else []
+        name = run.request.skill_name
+        files = run.skills.files.get(name)
+        if not observed or files is None:
+            return attribute_calls(observed, [task.window for task in tasks], None)
+        texts = await self.bundles.texts(run.skills, (name,))
+        skill = await asyncio.to_thread(skill_under_test, name, files, texts)
+        return attribute_calls(observed, [task.window for task in tasks], skill)
+
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())
         other_versions: tuple[Package, ...] = ()
@@ -196,11 +210,6 @@ def _skills_followed(request: RunRequested, skills: MountedSkills) -> Sequence[s
     if request.kind != "regression" and request.skill_name in skills.files:
         return (request.skill_name,)
     return tuple(skills.files)
-
-
-async def _network_calls(run: OpenRun, tasks: Sequence[TaskRecord]) -> tuple[NetworkCall, ...]:
-    observed = await run.sandbox.network_calls()
-    return attribute_to_tasks(observed, [task.window for task in tasks])
 
 
 def _failed(

@@ -182,7 +182,7 @@ def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
 
 
 def _calls(validation: Validation) -> int | None:
-    return None if validation.offline is None else validation.offline.network_calls_attempted
+    return None if validation.offline is None else validation.offline.network_calls_counted
 
 
 # -- causes -------------------------------------------------------------------------------------

@@ -145,8 +145,8 @@ def _does_not_hold(validation: Validation, run: RunFinished) -> str | None:
                 f"the tasks of '{validation.skill_name}' leave {package.name} at "
                 f"{', '.join(versions) or 'nothing'} again"
             )
-    calls = run.network_calls_attempted
-    before = validation.offline.network_calls_attempted
+    calls = run.network_calls_counted
+    before = validation.offline.network_calls_counted
     if calls > before:
         return f"with them, '{validation.skill_name}' attempts {calls} network calls, not {before}"
     return None

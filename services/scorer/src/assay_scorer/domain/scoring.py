@@ -49,10 +49,10 @@ def trigger(observed: Observed) -> float:
 
 
 def offline(observed: Observed) -> float | None:
-    """From the number of network calls attempted in the offline run."""
+    """From the number of network calls in the offline run that were the skill's doing."""
     if observed.offline is None:
         return None
-    calls = observed.offline.network_calls_attempted
+    calls = observed.offline.network_calls_counted
     if calls == 0:
         return FULL
     return FEW_CALLS_SCORE if calls <= FEW_CALLS else 0.0

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -17,9 +17,25 @@ _MOST_UNANSWERED: Final = 512
 class DnsForwarder:
     """Passes questions on to the machine's name servers, and the first answer to each back."""
 
-    def __init__(self, inside: socket.socket, servers: Sequence[Place]) -> None:
-        """Serve on a bound socket, which is closed by `close`."""
+    def __init__(
+        self,
+        inside: socket.socket,
+        servers: Sequence[Place],
+        *,
+        hear_question: Callable[[bytes, int], None] = lambda _, __: None,
+        hear_answer: Callable[[bytes], None] = lambda _: None,
+    ) -> None:
+        """Serve on a bound socket, which is closed by `close`.
+
+        Args:
+            inside: Where the sandbox asks.
+            servers: Whom to ask.
+            hear_question: Told of each question, and the port that it comes from.
+            hear_answer: Told of each answer that is passed back.
+        """
         self._inside = inside
+        self._hear_question = hear_question
+        self._hear_answer = hear_answer
         self._loop = asyncio.get_running_loop()
         self._asked: dict[int, tuple[bytes, Place]] = {}
         """By the number a question was passed on with: its own number, and who asked."""
@@ -46,6 +62,7 @@ class DnsForwarder:
     def _ask(self) -> None:
         with suppress(OSError):
             question, asker = self._inside.recvfrom(4096)
+            self._hear_question(question, asker[1])
             if len(self._asked) >= _MOST_UNANSWERED:
                 del self._asked[next(iter(self._asked))]
             number = secrets.randbelow(1 << 16)
@@ -60,4 +77,5 @@ class DnsForwarder:
             found = self._asked.pop(int.from_bytes(answer[:2], "big"), None)
             if found is not None:
                 number, asker = found
+                self._hear_answer(answer)
                 self._inside.sendto(number + answer[2:], asker)

@@ -20,13 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
 from assay_sandboxes.bubblewrap.host.dns_forwarder import DnsForwarder, Place
+from assay_sandboxes.bubblewrap.host.egress_watch import EgressWatch
+from assay_sandboxes.bubblewrap.host.layout import search_domains
 from assay_sandboxes.bubblewrap.host.seccomp_notify import SeccompNotifications
 from assay_sandboxes.bubblewrap.process_one.move_in import NAME_SERVER
 from assay_sandboxes.guest import fast_files
 from assay_sandboxes.guest.socket_addresses import DNS_PORT, is_own, parse_address
 from assay_sandboxes.guest.syscall_numbers import CONNECT, PIDFD_GETFD
-from assay_sandboxes.guest.waiting_calls import WaitingCall
+from assay_sandboxes.guest.waiting_calls import Message, WaitingCall
 
 Host = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -100,7 +103,14 @@ class EgressProxy:
         self._under_way: set[asyncio.Task[None]] = set()
         self.has_carried = False
         """Whether any call was taken in hand yet."""
-        self._names = DnsForwarder(_socket_from(name_server), outside.name_servers())
+        self.ledger = CallLedger(search=search_domains())
+        self._watch = EgressWatch(self.ledger)
+        self._names = DnsForwarder(
+            _socket_from(name_server),
+            outside.name_servers(),
+            hear_question=self._watch.hear_question,
+            hear_answer=self._watch.hear_answer,
+        )
         for gate in self._gates.values():
             self._loop.add_reader(gate, self._arrive, gate)
         self._notifications = SeccompNotifications(listener, self._hear)
@@ -118,7 +128,10 @@ class EgressProxy:
 
     def _hear(self, call: WaitingCall) -> None:
         try:
-            going = self._destination_outside(call)
+            messages = call.messages()
+            with suppress(OSError):  # who cannot be told apart is carried all the same
+                self._watch.hear_call(call, messages)
+            going = self._destination_outside(call, messages)
         except OSError:
             going = None  # the call fails by itself
         if going is None:
@@ -130,14 +143,16 @@ class EgressProxy:
             self.has_carried = True
             self._start(self._connect_outside(call, *going))
 
-    def _destination_outside(self, call: WaitingCall) -> tuple[socket.socket, Host, int] | None:
+    def _destination_outside(
+        self, call: WaitingCall, messages: Sequence[Message]
+    ) -> tuple[socket.socket, Host, int] | None:
         """The caller's socket and where it is to go; none if the call is the sandbox's own affair.
 
         Raises OSError.
         """
         if call.number != CONNECT:
             return None
-        place = next((parse_address(each.address) for each in call.messages()), None)
+        place = next((parse_address(each.address) for each in messages), None)
         if place is None or _is_inside(*place):
             return None
         near = _socket_of(call.thread, call.descriptor)

@@ -88,10 +88,19 @@ def _resolver(network: NetworkMode) -> str:
     if network == "blocked":
         # One attempt: a lookup is asked once, so that it is counted once.
         return f"nameserver {NAME_SERVER}\noptions timeout:2 attempts:1\n"
-    machine = Path("/etc/resolv.conf")
-    lines = machine.read_text().splitlines() if machine.exists() else []
-    kept = [line for line in lines if line.split()[:1] in (["search"], ["options"])]
+    kept = [line for line in _machines_resolver() if line.split()[:1] in (["search"], ["options"])]
     return "\n".join([f"nameserver {NAME_SERVER}", *kept, ""])
+
+
+def search_domains() -> tuple[str, ...]:
+    """What the resolver of a sandbox with an open network puts behind names it does not find."""
+    words = [line.split() for line in _machines_resolver() if line.split()[:1] == ["search"]]
+    return tuple(domain.rstrip(".").lower() for line in words for domain in line[1:])
+
+
+def _machines_resolver() -> list[str]:
+    machine = Path("/etc/resolv.conf")
+    return machine.read_text().splitlines() if machine.exists() else []
 
 
 def staged_folders(*, home: Path, own: Path, skills: Path) -> dict[str, str]:

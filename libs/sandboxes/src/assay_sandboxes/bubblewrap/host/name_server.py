@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
+from assay_sandboxes.bubblewrap.host.calling_processes import CallingProcess
 from assay_sandboxes.guest.dns_questions import first_question
 from assay_sandboxes.own_names import is_own_name
 
@@ -14,9 +15,12 @@ class NameServer:
     """Answers every question with "no such name" and enters it in the ledger."""
 
     def __init__(
-        self, descriptor: int, ledger: CallLedger, asking: Callable[[int], int | None]
+        self,
+        descriptor: int,
+        ledger: CallLedger,
+        asking: Callable[[int], CallingProcess | None],
     ) -> None:
-        """Serve on a bound socket; `asking` tells the number of the command by its port."""
+        """Serve on a bound socket; `asking` tells who asks by its port."""
         self._socket = socket.socket(fileno=descriptor)
         self._socket.setblocking(False)
         self._ledger = ledger

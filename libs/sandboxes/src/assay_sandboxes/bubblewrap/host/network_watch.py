@@ -6,23 +6,18 @@ counts, for the network namespace, what it had no route for.
 """
 
 import os
-from collections import deque
-from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
 from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
+from assay_sandboxes.bubblewrap.host.calling_processes import CallingProcesses
 from assay_sandboxes.bubblewrap.host.name_server import NameServer
 from assay_sandboxes.bubblewrap.host.seccomp_notify import SeccompNotifications
-from assay_sandboxes.guest import fast_files
 from assay_sandboxes.guest.socket_addresses import DNS_PORT, is_own, parse_address, written
 from assay_sandboxes.guest.syscall_numbers import CONNECT
 from assay_sandboxes.guest.waiting_calls import WaitingCall
 from assay_sandboxes.port import ObservedCall
 
-_ENVIRONMENT_BYTES: Final = 256 * 1024
 _VERSION_6: Final = "Ip6OutNoRoutes"
 
 
@@ -54,23 +49,10 @@ class DestinationWatch:
     The call always goes on: it is the missing route that blocks it.
     """
 
-    def __init__(self, listener: int, ledger: CallLedger) -> None:
+    def __init__(self, listener: int, ledger: CallLedger, callers: CallingProcesses) -> None:
         self._ledger = ledger
-        self._resolving: deque[tuple[int, int | None]] = deque(maxlen=64)
-        """Who lately turned to the name server: process, number of its command."""
+        self._callers = callers
         self._notifications = SeccompNotifications(listener, self._hear)
-
-    def asking(self, port: int) -> int | None:
-        """The number of the command that asks the name server from a port.
-
-        Whoever asks is waiting for the answer, so it can still be found by its open socket.
-        """
-        recent = list(reversed(self._resolving))
-        for process, number in recent:
-            with suppress(OSError):
-                if _has_datagram_port(process, port):
-                    return number
-        return recent[0][1] if recent else None
 
     def _hear(self, call: WaitingCall) -> None:
         self._enter(call)
@@ -79,7 +61,7 @@ class DestinationWatch:
     def _enter(self, call: WaitingCall) -> None:
         try:
             messages = call.messages()
-            number = _command_number(call.thread)
+            caller = self._callers.of(call.thread)
         except OSError:
             return  # the kernel still counts it if it comes to anything
         if not self._notifications.still_waits(call):
@@ -91,42 +73,14 @@ class DestinationWatch:
             host, port = place
             if is_own(host):
                 if port == DNS_PORT:
-                    self._resolving.append((call.thread, number))
+                    self._callers.turned_to_name_server(call.thread, caller)
                 continue
-            self._ledger.address(written(host, port), number)
+            self._ledger.address(written(host, port), caller)
             # The kernel stops at the first message that it has no route for.
             break
 
     def close(self) -> None:
         self._notifications.close()
-
-
-def _has_datagram_port(process: int, port: int) -> bool:
-    """Whether a process has a datagram socket open that is bound to a local port."""
-    for table in ("udp", "udp6"):
-        with suppress(FileNotFoundError):
-            sockets = fast_files.read_text(f"/proc/{process}/net/{table}").splitlines()[1:]
-            for fields in map(str.split, sockets):
-                if int(fields[1].rpartition(":")[2], 16) == port:
-                    name = f"socket:[{fields[9]}]"
-                    if any(str(path.readlink()) == name for path in _descriptors(process)):
-                        return True
-    return False
-
-
-def _descriptors(process: int) -> Iterator[Path]:
-    return Path(f"/proc/{process}/fd").iterdir()
-
-
-def _command_number(process: int) -> int | None:
-    """The command that a process belongs to, by the variable it was started with."""
-    # A process can make its environment appear to be all of its memory.
-    with Path(f"/proc/{process}/environ").open("rb", buffering=0) as environment:
-        for variable in environment.read(_ENVIRONMENT_BYTES).split(b"\0"):
-            name, _, value = variable.partition(b"=")
-            if name == b"SANDBOX_COMMAND" and value.isdigit():
-                return int(value)
-    return None
 
 
 class NetworkWatch:
@@ -137,8 +91,9 @@ class NetworkWatch:
         listener, name_server, *counters = descriptors
         self._counters = KernelCounters(counters)
         self.ledger = CallLedger(self._counters.without_route)
-        self._destinations = DestinationWatch(listener, self.ledger)
-        self._names = NameServer(name_server, self.ledger, self._destinations.asking)
+        callers = CallingProcesses()
+        self._destinations = DestinationWatch(listener, self.ledger, callers)
+        self._names = NameServer(name_server, self.ledger, callers.asking)
 
     def calls(self) -> list[ObservedCall]:
         """What was attempted so far, questions just sent included."""

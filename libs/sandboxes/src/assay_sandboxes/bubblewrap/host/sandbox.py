@@ -30,7 +30,6 @@ from assay_sandboxes.file_problems import problem_of
 from assay_sandboxes.installed_packages import in_order, machine_packages, parse_inventory
 from assay_sandboxes.network_probe import Probe, ProbeResult
 from assay_sandboxes.port import (
-    OPEN_NOT_OBSERVED,
     TIMED_OUT,
     WORKSPACE,
     ExecResult,
@@ -50,6 +49,10 @@ _FOUND: Final = struct.Struct("<iq")
 _OBSERVED: Final = (
     "Names by the sandbox's own name server, addresses by a system call filter that asks the "
     "runner first, both checked against the kernel's count of what had no route."
+)
+_OBSERVED_OPEN: Final = (
+    "Names and connections as the runner carries them to the outside, other addresses by a system "
+    "call filter that asks the runner first."
 )
 _OPEN_BY_PROXY: Final = (
     "Open: it has a loopback and nothing else, from where the runner carries connections and "
@@ -132,6 +135,7 @@ class BubblewrapSandbox:
         assert self._processes.egress_proxy is not None
         nowhere = ProbeFrame(addresses=[("169.254.0.1", 9)], names=[], seconds=1.0)
         await self._ask("probe", nowhere)
+        self._processes.ledger.forget()
         if not self._processes.egress_proxy.has_carried:
             raise SandboxUnavailable(
                 "the runner cannot carry connections out of an online sandbox: this machine does "
@@ -162,9 +166,8 @@ class BubblewrapSandbox:
         started = time.monotonic()
         number = next(self._numbers)
         overfull = self._overfull
-        watch = self._processes.network_watch
-        if watch is not None:
-            watch.ledger.command_started(number, command, cwd)
+        ledger = self._processes.ledger
+        ledger.command_started(number, command, cwd)
         job = self._program(
             [layout.shell(), "-c", command],
             cwd=cwd,
@@ -173,8 +176,7 @@ class BubblewrapSandbox:
             seconds=longest if timeout_s is None else min(timeout_s, longest),
         )
         ended = await self._exchange(job)
-        if watch is not None:
-            watch.ledger.settle()
+        ledger.settle()
         (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
         if self._overfull > overfull:
             most = self._limits.home_bytes
@@ -224,11 +226,8 @@ class BubblewrapSandbox:
         return in_order(parse_inventory(job.captures[0].take()[0]) | machine_packages())
 
     async def network_calls(self) -> list[ObservedCall]:
-        return (
-            self._processes.network_watch.calls()
-            if self._processes.network_watch is not None
-            else []
-        )
+        watch = self._processes.network_watch
+        return self._processes.ledger.calls() if watch is None else watch.calls()
 
     async def snapshot(self, name: str) -> None:
         # What its owner cannot read cannot be copied where the runner is an ordinary user.
@@ -244,7 +243,8 @@ class BubblewrapSandbox:
             base=self._base or "base",
             network=self._network,
             proof=f"{self._proof} Memory is bounded for {memory}.",
-            observation=_OBSERVED if self._network == "blocked" else OPEN_NOT_OBSERVED,
+            observation=_OBSERVED if self._network == "blocked" else _OBSERVED_OPEN,
+            watched=True,
         )
 
     def _capture(self, limit: int) -> OutputCapture:

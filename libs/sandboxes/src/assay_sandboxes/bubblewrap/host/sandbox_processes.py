@@ -9,6 +9,7 @@ from typing import Final
 
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host import layout
+from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
 from assay_sandboxes.bubblewrap.host.egress_proxy import EgressProxy, Outside
 from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
 from assay_sandboxes.bubblewrap.host.network_watch import NetworkWatch
@@ -53,6 +54,13 @@ class SandboxProcesses:
         self.network_watch: NetworkWatch | None = None
         """Over a blocked network."""
         self.supervisor = SupervisorClient()
+
+    @property
+    def ledger(self) -> CallLedger:
+        """What it was seen to try, once it has started."""
+        watch = self.network_watch or self.egress_proxy
+        assert watch is not None
+        return watch.ledger
 
     async def start(self, skills: Path, network: NetworkMode) -> None:
         """Start it.

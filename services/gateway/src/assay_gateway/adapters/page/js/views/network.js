@@ -19,7 +19,7 @@ export async function network({ report }) {
 }
 
 function nothing({ runs }) {
-  const watched = runs.some((run) => run.sandbox?.network === "blocked");
+  const watched = runs.some((run) => run.sandbox?.watched ?? run.sandbox?.network === "blocked");
   if (watched) return empty(t("network.none"), t("network.none-text"));
   return empty(t("network.unwatched"), t("network.unwatched-text"));
 }
@@ -31,14 +31,25 @@ function shown(calls, report) {
     named("run", call.run),
     call.task_id ?? "–",
     h("div", { class: "destination" }, h("code", { class: "wrap" }, call.destination)),
-    h("code", { class: "wrap" }, call.command),
+    h("code", { class: "wrap" }, call.program ?? call.command),
+    call.cause ? named("cause", call.cause) : "–",
+    h("span", { class: "number" }, String(call.attempts ?? 1)),
+    t(counts(call) ? "network.counted-yes" : "network.counted-no"),
   ]);
-  const columns = [t("network.time"), t("network.run"), t("network.task"), t("network.destination"), t("network.command")];
+  const columns = [
+    ...[t("network.time"), t("network.run"), t("network.task"), t("network.destination"), t("network.command")],
+    ...[t("network.cause"), t("network.attempts"), t("network.counted")],
+  ];
   const from = report.started_at ?? calls[0].at;
   return [
     card(t("network.timeline"), timelinePicture(calls, lanes, from, report.completed_at)),
     table(t("network.calls"), columns, rows),
   ];
+}
+
+// Whether the offline score counts it: those of other causes and of other runs are only listed.
+function counts({ run, cause }) {
+  return run === "offline" && (cause ?? "skill") === "skill";
 }
 
 function proofs(runs) {
