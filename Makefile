@@ -12,7 +12,7 @@ READY := .venv/.ready
 # More than two cores can carry out, because a test of the whole stack waits half of its time.
 WORKERS := 4
 
-.PHONY: help setup demo test up check format bench lock schemas
+.PHONY: help setup demo test up check format bench docs lock schemas
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -45,6 +45,9 @@ bench: $(READY) ## Measure the platform's overhead and idle memory
 schemas: $(READY) ## Write the JSON Schemas of all messages and the AsyncAPI document anew
 	$(BIN)/python -m assay_contracts.schemas libs/contracts/schemas
 	$(BIN)/python -m assay_contracts.asyncapi libs/contracts/asyncapi.json
+
+docs: $(READY) ## Write the reference of all settings anew
+	$(BIN)/python -m assay_cli.settings_reference docs/configuration.md
 
 lock: ## Choose the versions in requirements.lock anew; ARGS=--upgrade takes newer ones
 	@$(FIND_UV); \

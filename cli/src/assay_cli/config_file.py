@@ -23,9 +23,9 @@ class FileConfig(BaseModel):
     url: str | None = None
     """Address of the Assay to ask."""
     token: str | None = None
-    """For that address."""
+    """Token for that address."""
     data: str | None = None
-    """The folder of the stack on this machine."""
+    """Folder of the stack on this machine; `~/.local/share/assay` where there is none."""
 
 
 def config_file() -> Path:

@@ -27,11 +27,11 @@ class ModelSettings(BaseModel):
     model_base_url: str | None = Field(default=None, validation_alias="ASSAY_MODEL_BASE_URL")
     """Address of an OpenAI-compatible endpoint; none means the provider's own."""
     model_api_key: SecretStr | None = Field(default=None, validation_alias="ASSAY_MODEL_API_KEY")
-    """None leaves the key to the provider's own environment variable."""
+    """Key for the model's provider; none means the provider's own environment variable."""
     model_timeout_s: float = Field(default=120.0, gt=0, validation_alias="ASSAY_MODEL_TIMEOUT_S")
-    """For one call to the model."""
+    """Seconds that one call to a model may take."""
     model_max_retries: int = Field(default=4, ge=0, validation_alias="ASSAY_MODEL_MAX_RETRIES")
-    """Of one call, with backoff, on refusals that may pass: 429, 5xx, lost connections."""
+    """How often one call is repeated, with backoff, after 429, 5xx or a lost connection."""
 
 
 class ModelMisconfigured(ValueError):

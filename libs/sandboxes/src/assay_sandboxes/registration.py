@@ -22,11 +22,11 @@ class ProviderSettings(BaseSettings):
     )
 
     sandbox: SandboxKind = Field(default="bubblewrap", validation_alias="ASSAY_SANDBOX")
-    """Who provides the sandboxes."""
+    """Who provides the sandboxes: `bubblewrap`, on this machine, or another such as `daytona`."""
     snapshot_ttl: timedelta = Field(
         default=timedelta(hours=24), validation_alias="ASSAY_SNAPSHOT_TTL"
     )
-    """After this, a snapshot that nobody deleted is swept up."""
+    """Age at which a snapshot is deleted if nobody asked to keep it: approve before that."""
 
 
 S_contra = TypeVar("S_contra", bound=ProviderSettings, contravariant=True)

@@ -17,15 +17,18 @@ class ServiceSettings(BaseSettings):
     )
 
     nats_url: SecretStr = Field(validation_alias="NATS_URL")
-    """`nats://user:password@host:port`, with the service's own bus user."""
+    """Address of the bus, `nats://user:password@host:port`, with the service's own bus user."""
     http_host: str = Field(default="127.0.0.1", validation_alias="ASSAY_HTTP_HOST")
+    """Address to listen on for HTTP: health and metrics, and in the gateway the REST API."""
     http_port: int = Field(default=8080, ge=1, le=65535, validation_alias="ASSAY_HTTP_PORT")
+    """Port to listen on for HTTP; the gateway has a default of its own."""
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", validation_alias="ASSAY_LOG_LEVEL"
     )
+    """The least severe messages that are logged."""
     handover_s: float = Field(default=2.0, ge=0, validation_alias="ASSAY_HANDOVER_S")
-    """How long work under way may go on after a stop signal before it is handed over."""
+    """Seconds that work under way may go on after a stop signal before another replica gets it."""
     otlp_endpoint: str | None = Field(default=None, validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT")
-    """Where traces go; none means nowhere."""
+    """OpenTelemetry collector that telemetry traces are sent to; none means that none are."""
     state_dir: Path = Field(default=Path("/var/lib/assay"), validation_alias="ASSAY_STATE_DIR")
-    """Scratch space on this machine; nothing in it is needed after a restart but snapshots."""
+    """Scratch folder on this machine. Bubblewrap's snapshots are all that must survive in it."""

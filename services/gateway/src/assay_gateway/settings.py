@@ -30,40 +30,53 @@ class Settings(ServiceSettings):
     model_config = SettingsConfigDict(hide_input_in_errors=True)
 
     http_port: int = Field(default=8002, ge=1, le=65535, validation_alias="ASSAY_HTTP_PORT")
+    """Port of the REST API and the admin page."""
     admin_token: SecretStr | None = Field(
         default=None, min_length=MIN_ADMIN_TOKEN, validation_alias="ASSAY_ADMIN_TOKEN"
     )
-    """Whoever shows it is an admin: for one machine, beside signed tokens or instead of them."""
+    """Whoever shows this text is an admin, beside signed tokens or instead of them.
+
+    16 characters or more. This, `ASSAY_JWT_SECRET` or `ASSAY_JWKS_URL` is required."""
     jwt_secret: SecretStr | None = Field(default=None, validation_alias="ASSAY_JWT_SECRET")
-    """Tokens signed with it by HS256 are taken."""
+    """JSON Web Tokens signed with this secret by HS256 are accepted; 32 bytes or more."""
     jwks_url: str | None = Field(default=None, validation_alias="ASSAY_JWKS_URL")
-    """Tokens signed with a key published here are taken."""
+    """JSON Web Tokens signed with a key published here are accepted.
+
+    https, or http on the loopback; not together with `ASSAY_JWT_SECRET`."""
     jwt_algorithms: Annotated[tuple[Asymmetric, ...], *CommaSeparated] = Field(
         default=("RS256", "ES256"), min_length=1, validation_alias="ASSAY_JWT_ALGORITHMS"
     )
-    """Of the keys at `jwks_url`."""
+    """Algorithms that keys at `ASSAY_JWKS_URL` may sign with, separated by commas."""
     jwt_issuer: str = Field(default="", validation_alias="ASSAY_JWT_ISSUER")
+    """What `iss` of a signed token must be; required where signed tokens are accepted."""
     jwt_audience: str = Field(default="", validation_alias="ASSAY_JWT_AUDIENCE")
+    """What `aud` of a signed token must be; required where signed tokens are accepted."""
     jwt_admin_claim: str = Field(
         default="roles", min_length=1, validation_alias="ASSAY_JWT_ADMIN_CLAIM"
     )
+    """The claim, a text or a list, that tells an admin's token from others."""
     jwt_admin_value: str = Field(
         default="admin", min_length=1, validation_alias="ASSAY_JWT_ADMIN_VALUE"
     )
+    """What that claim is, or holds, in an admin's token."""
     auth_failures_per_minute: int = Field(
         default=30, ge=1, validation_alias="ASSAY_AUTH_FAILURES_PER_MINUTE"
     )
-    """Tokens that are not valid, from one address."""
+    """Wrong tokens that one address may show in a minute before it is answered 429."""
     uploads_per_minute: int = Field(default=120, ge=1, validation_alias="ASSAY_UPLOADS_PER_MINUTE")
-    """Of one caller."""
+    """Uploads that one caller may send in a minute before being answered 429."""
     trusted_proxies: Annotated[tuple[str, ...], *CommaSeparated] = Field(
         default=(), validation_alias="ASSAY_TRUSTED_PROXIES"
     )
-    """Addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    """Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+
+    Addresses or networks, separated by commas."""
     cors_origins: Annotated[tuple[str, ...], *CommaSeparated] = Field(
         default=(), validation_alias="ASSAY_CORS_ORIGINS"
     )
-    """Other sites whose pages may use the API from a browser."""
+    """Sites whose pages may use the API from a browser, such as `https://admin.example`.
+
+    Separated by commas."""
 
     @field_validator("admin_token", mode="before")
     @classmethod

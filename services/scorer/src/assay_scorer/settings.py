@@ -9,27 +9,29 @@ from assay_servicekit.settings import ServiceSettings
 
 class Settings(ServiceSettings):
     database_url: SecretStr = Field(validation_alias="DATABASE_URL")
-    """`postgresql+asyncpg://…`"""
+    """Address of the database, `postgresql+asyncpg://user:password@host/database`."""
     max_active: int = Field(default=5, ge=1, validation_alias="ASSAY_MAX_ACTIVE_VALIDATIONS")
+    """Validations under way at once; more wait in the queue. Full tests are counted apart."""
     max_full_test_skills: int = Field(
         default=5, ge=1, validation_alias="ASSAY_MAX_FULL_TEST_SKILLS"
     )
-    """Skills of a full test that are under way at once, apart from the active validations."""
+    """Skills of a full test under way at once, beside the active validations."""
     reconcile_every_s: float = Field(default=10.0, gt=0, validation_alias="ASSAY_RECONCILE_EVERY_S")
+    """Seconds between two looks for work that went quiet and validations that are out of time."""
     validation_tokens: int | None = Field(
         default=2_000_000, ge=1, validation_alias="ASSAY_VALIDATION_TOKENS"
     )
-    """What models may use for one validation, read and written together."""
+    """Tokens that models may use for one validation, read and written together."""
     dependency_mode: DependencyMode = Field(
         default="lenient", validation_alias="ASSAY_DEPENDENCY_MODE"
     )
-    """Whether packages that nothing declared needs are warned of, or fail the validation."""
+    """What undeclared packages do: `lenient` warns of them, `strict` fails the validation."""
     control: bool = Field(default=True, validation_alias="ASSAY_CONTROL")
     """Whether the tasks are tried without the skill too, where an LLM takes part."""
     min_lift: float | None = Field(default=None, validation_alias="ASSAY_MIN_LIFT")
     """What a skill has to add to pass, in grades of 1 to 5; none means that nothing is demanded."""
     keep_days: int = Field(default=90, ge=1, validation_alias="ASSAY_KEEP_DAYS")
-    """How long traces and reports of validations that newer ones replaced are kept."""
+    """Days that traces and reports of a validation are kept after a newer one replaced it."""
 
     @property
     def keep(self) -> timedelta:

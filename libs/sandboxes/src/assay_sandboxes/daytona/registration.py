@@ -17,19 +17,19 @@ class DaytonaSettings(ProviderSettings):
     """What Daytona reads from its environment."""
 
     daytona_api_key: SecretStr | None = Field(default=None, validation_alias="DAYTONA_API_KEY")
-    """Needed where Daytona provides the sandboxes."""
+    """Key of the Daytona account; required where Daytona provides the sandboxes."""
     daytona_api_url: str | None = Field(default=None, validation_alias="DAYTONA_API_URL")
-    """The service's own where there is none."""
+    """Address of Daytona's API; none means the public service."""
     daytona_target: str | None = Field(default=None, validation_alias="DAYTONA_TARGET")
-    """The region."""
+    """Region in which Daytona makes sandboxes; none means the account's own."""
     daytona_snapshot: str | None = Field(default=None, validation_alias="ASSAY_DAYTONA_SNAPSHOT")
-    """The base environment; the account's default where there is none."""
+    """Daytona snapshot that is the base environment; none means the account's default."""
     daytona_ttl: timedelta = Field(
         default=timedelta(hours=1),
         ge=timedelta(minutes=1),
         validation_alias="ASSAY_DAYTONA_TTL",
     )
-    """After this, Daytona ends a sandbox, whatever became of the runner."""
+    """Age at which Daytona itself ends a sandbox, whatever became of the runner."""
 
     @model_validator(mode="after")
     def _has_a_key(self) -> Self:
