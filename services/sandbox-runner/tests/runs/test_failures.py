@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from assay_contracts.runs import ModelUse, NetworkMode, RunFinished, RunKind
+from assay_contracts.runs import ModelUse, NetworkMode, RunFinished, RunKind, TraceStep
 from assay_rehearsal.conversation import Reply, Turn
 from assay_sandbox_runner.adapters.step_recorder import SkillNotDisclosed
 from assay_sandbox_runner.domain.work_done import WorkDone
@@ -60,6 +60,9 @@ async def test_run_that_overruns_is_a_failure_of_ours(tmp_path: Path) -> None:
         async def work_on(self, *_: object, **__: object) -> WorkDone:
             await asyncio.Event().wait()
             raise AssertionError
+
+        async def choose_for(self, *_: object, **__: object) -> tuple[TraceStep, ...]:
+            return ()
 
         def model_use(self) -> ModelUse:
             return ModelUse(role="executor", model="x:y", prompt_version="1", calls=0, seconds=0)
