@@ -84,6 +84,7 @@ class Platform:
     task_seconds: float = 120.0
     command_seconds: float = 60.0
     token_budget: int | None = None
+    control: bool = False
     library: tuple[str, ...] = ()
     """Skills that agents see beside the one under test."""
 
@@ -114,10 +115,13 @@ class Platform:
     async def _conduct(
         self, validation: Validation, store: Store, beside: tuple[MountedSkill, ...]
     ) -> Validated:
-        decision = decide(validation, Admitted(token_budget=self.token_budget), NOW)
+        admitted = Admitted(token_budget=self.token_budget, control=self.control)
+        decision = decide(validation, admitted, NOW)
         said: list[Result] = []
+        asked: list[Work] = []
         while decision.validation.step != "done":
-            (work,) = (o.message for o in decision.outgoing if isinstance(o.message, Work))
+            asked += (o.message for o in decision.outgoing if isinstance(o.message, Work))
+            work = asked.pop(0)
             if isinstance(work, RunRequested):
                 work = work.model_copy(update={"skills": (*work.skills, *beside)})
             result = await self.worker(work, store)(work)

@@ -288,7 +288,7 @@ async def test_near_misses_come_with_the_tasks_and_are_as_blind() -> None:
         answer = {"tasks": [GOOD_TASK], "near_misses": near_misses}
         return Reply(calls=(ToolUse("TaskPlan", answer),))
 
-    plan = await planned("word-counter", WORD_COUNTER, policy=policy, count=1)
+    plan = await planned("word-counter", dict(WORD_COUNTER), policy=policy, count=1)
 
     assert [(each.near_miss_id, each.prompt) for each in plan.near_misses] == [
         ("n1", "Write a verse poem about sheep."),
@@ -299,7 +299,7 @@ async def test_near_misses_come_with_the_tasks_and_are_as_blind() -> None:
 
 
 async def test_a_plan_without_near_misses_will_do() -> None:
-    plan = await planned("word-counter", WORD_COUNTER, policy=answering(GOOD_TASK), count=1)
+    plan = await planned("word-counter", dict(WORD_COUNTER), policy=answering(GOOD_TASK), count=1)
 
     assert plan.failure is None
     assert plan.near_misses == ()
