@@ -17,15 +17,16 @@ import httpx
 import nats
 from nats.aio.msg import Msg
 
-from assay_agentkit.rehearsal import Policy
 from assay_cli.embedded.stack import Stack
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import Trace
 from assay_contracts.validations import ValidationCompleted
-from assay_judge.rehearsal.grader import grade_policy
-from assay_judge.rehearsal.planner import plan_policy
-from assay_judge.rehearsal.reporter import report_policy
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_judge.domain.plan import rules_for
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.grader import grader_policy
+from assay_rehearsal.planner.policy import planner_policy
+from assay_rehearsal.reporter import reporter_policy
 from assay_servicekit.objects import ObjectStore
 from assay_testkit.models import Answer, answered_by, running_model_server, tools_offered
 from bench.bench_pipeline import renamed
@@ -37,9 +38,9 @@ INSTANT_VALIDATIONS: Final = 15
 CRITICAL_BAR: Final = 0.85
 PATIENCE_S: Final = 300.0
 POLICIES: Final[dict[str, Policy]] = {
-    "TaskPlan": plan_policy,
-    "GradeDraft": grade_policy,
-    "ProseDraft": report_policy,
+    "TaskPlan": planner_policy(rules_for),
+    "GradeDraft": grader_policy,
+    "ProseDraft": reporter_policy,
 }
 """By the tool that the role answers with; executors have none."""
 

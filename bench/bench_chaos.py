@@ -16,7 +16,7 @@ from nats.aio.client import Client
 
 from assay_cli.embedded.stack import Stack
 from assay_contracts.validations import ValidationCompleted
-from assay_testkit.servers import slow_skill
+from assay_testkit.slow_skill import slow_skill
 from bench.report import Bench
 
 SEED = 1

@@ -16,12 +16,13 @@ from assay_cli.embedded.process import Child
 from assay_contracts.base import Result, Work
 from assay_contracts.full_tests import FullTestSummary, ListFullTests, StartFullTest
 from assay_contracts.topology import WORKERS
+from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.migrate import migrate
-from assay_scorer.adapters.records import open_engine
 from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow, VersionRow
-from assay_scorer.adapters.transaction import validation_row
+from assay_scorer.adapters.validations import validation_row
 from assay_scorer.app import create_app
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_scorer.settings import Settings
@@ -124,7 +125,7 @@ def passed(name: str) -> Validation:
     validation = decide(a_validation(name), Admitted(), NOW).validation
     while work := open_work(validation):
         result = well_done(work[0])
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 

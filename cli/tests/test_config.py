@@ -10,9 +10,9 @@ from subprocess import CompletedProcess
 import httpx
 import pytest
 
-from assay_cli.client import Unreachable
 from assay_cli.embedded.data import DataFolder, Running
-from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_cli.gateway_client import Unreachable
+from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 Run = Callable[..., CompletedProcess[str]]
 EMPTY = b'{"skills": [], "total": 0, "page": 1, "size": 20}'

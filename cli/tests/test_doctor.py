@@ -7,7 +7,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from assay_cli.commands.doctor import Finding, examine
+from assay_cli.commands.doctor import examine
+from assay_sandboxes.diagnosis import Finding
 
 Assay = Callable[..., CompletedProcess[str]]
 
@@ -36,7 +37,10 @@ def test_for_people_it_is_a_table_with_a_last_word(assay: Assay) -> None:
 
 @pytest.mark.parametrize(
     ("program", "name"),
-    [("bwrap_path", "user namespaces"), ("nats_binary", "nats-server")],
+    [
+        ("assay_sandboxes.bubblewrap.registration.bwrap_path", "user namespaces"),
+        ("assay_cli.commands.doctor.nats_binary", "nats-server"),
+    ],
 )
 def test_a_program_that_cannot_run_fails_with_advice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, name: str
@@ -44,7 +48,7 @@ def test_a_program_that_cannot_run_fails_with_advice(
     broken = tmp_path / "program"
     broken.write_text("#!/bin/sh\necho no permission >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(f"assay_cli.commands.doctor.{program}", lambda: broken)
+    monkeypatch.setattr(program, lambda: broken)
     finding = found(name)
     assert (finding.state, finding.detail) == ("fails", "no permission")
     assert finding.advice

@@ -233,10 +233,14 @@ async def test_the_bus_is_on_the_loopback_only(fresh_nats_server: RunningNats) -
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     assert (await reader.read(5)) == b"INFO "
     writer.close()
-    listening = {
+    assert listening_on(port) == {f"0100007F:{port:04X}"}
+
+
+def listening_on(port: int) -> set[str]:
+    """The addresses, as the kernel writes them, on which somebody listens at this port."""
+    return {
         line.split()[1]
         for table in ("/proc/net/tcp", "/proc/net/tcp6")
-        for line in open(table).read().splitlines()[1:]  # noqa: ASYNC230, PTH123, SIM115
+        for line in Path(table).read_text().splitlines()[1:]
         if line.split()[3] == "0A" and line.split()[1].endswith(f":{port:04X}")
     }
-    assert listening == {f"0100007F:{port:04X}"}

@@ -98,9 +98,9 @@ def test_a_first_start_that_was_cut_short_is_done_over(server: PostgresServer) -
     assert not unfinished.exists()
 
 
-def test_an_error_of_the_server_is_told_in_one_line(server: PostgresServer) -> None:
-    with running(server), pytest.raises(StartFailed, match=r"psql failed: .*nonsense") as raised:
-        server.query("select nonsense")
+def test_an_error_of_the_server_is_told_in_one_line(postgres_server: PostgresServer) -> None:
+    with pytest.raises(StartFailed, match=r"psql failed: .*nonsense") as raised:
+        postgres_server.query("select nonsense")
     assert "\n" not in str(raised.value)
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from subprocess import CompletedProcess
@@ -12,11 +11,12 @@ from uuid import UUID
 import nats
 import pytest
 
-from assay_cli import client
-from assay_cli.config import Connection
+from assay_cli import gateway_client
+from assay_cli.connection import Connection
 from assay_contracts.review import SkillDeleted
-from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -97,7 +97,7 @@ async def test_a_stream_that_was_quiet_for_long_is_taken_up_again_when_it_breaks
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(client, "time", clock)
+    monkeypatch.setattr(gateway_client, "time", clock)
     connections = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -108,7 +108,7 @@ async def test_a_stream_that_was_quiet_for_long_is_taken_up_again_when_it_breaks
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"
         writer.write(head + b": listening\n\n")
         if connections == 1:
-            clock.now += 2 * client.UNREACHABLE_AFTER_S
+            clock.now += 2 * gateway_client.UNREACHABLE_AFTER_S
         else:
             writer.write(b"id: 4\nevent: skill.deleted\ndata: {}\n\n")
         writer.close()
@@ -116,36 +116,41 @@ async def test_a_stream_that_was_quiet_for_long_is_taken_up_again_when_it_breaks
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     here = Connection(f"http://{host}:{port}", "t", on_this_machine=True)
-    async with server, client.AssayClient(here) as assay:
-        event = await anext(assay.events({}, None))
+    async with server, gateway_client.GatewayClient(here) as client:
+        event = await anext(client.follow_events({}, None))
     assert (event.id, connections) == ("4", 2)
 
 
 async def test_the_bus_itself_can_be_listened_to(nats_server: RunningNats) -> None:
     command = [sys.executable, "-m", "assay_cli", "events", "--json", "--count", "1"]
-    listener = subprocess.Popen(  # noqa: ASYNC220  # it must run beside what is said
-        [*command, "--bus", nats_server.url("observer")],
-        stdout=subprocess.PIPE,
-        text=True,
+    listener = await asyncio.create_subprocess_exec(
+        *(*command, "--bus", nats_server.url("observer")),
+        stdout=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
     )
     scorer = await nats.connect(nats_server.url("scorer"), inbox_prefix="_IN.scorer")
-    try:
-        said = fact("one")
+    said = fact("one")
+
+    async def say_and_see() -> bool:
         # Nothing tells when somebody else listens: it is said until it is heard.
-        while listener.poll() is None:
-            await scorer.publish(said.SUBJECT, said.model_dump_json().encode())
-            await scorer.flush()
-        assert listener.stdout is not None
-        assert SkillDeleted.model_validate(json.loads(listener.stdout.read())["data"]) == said
+        await scorer.publish(said.SUBJECT, said.model_dump_json().encode())
+        await scorer.flush()
+        return listener.returncode is not None
+
+    try:
+        await until(say_and_see, why="the event is heard", timeout_s=30)
+        printed, _ = await listener.communicate()
+        assert SkillDeleted.model_validate(json.loads(printed)["data"]) == said
         assert listener.returncode == 0
     finally:
-        listener.kill()
-        listener.wait()
+        if listener.returncode is None:
+            listener.kill()
+            await listener.wait()
         await scorer.close()
 
 
-def test_a_bus_that_is_not_there_is_told_so(assay: Run) -> None:
+def test_a_bus_that_is_not_there_is_told_so(assay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay_cli.commands.events.CONNECT_WITHIN_S", 0.2)
     done = assay("events", "--bus", "nats://127.0.0.1:9")
     assert done.returncode == 3
     assert "The bus cannot be reached" in done.stderr

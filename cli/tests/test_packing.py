@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_cli.outcome import CommandError, Exit
+from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.packing import pack
 
 

@@ -2,18 +2,21 @@
 
 import asyncio
 import os
-import select
 import signal
 import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay_cli.embedded.process import Child, ProcessSpec, StartFailed
 from assay_cli.embedded.supervisor import ProcessEvent, Supervisor, restart_delay_s
+from assay_testkit.processes import has_ended
+from assay_testkit.waiting import until
 
 WAIT_S = 20.0
 
@@ -50,24 +53,18 @@ SpecMaker = Callable[..., ProcessSpec]
 
 @pytest.fixture
 def shell(tmp_path: Path) -> SpecMaker:
-    def make(name: str, script: str, **changes: object) -> ProcessSpec:
-        fields: dict[str, object] = {
-            "name": name,
-            "command": ("sh", "-c", script),
-            "env": {"PATH": os.environ["PATH"], "HERE": str(tmp_path)},
-            "log": tmp_path / f"{name}.log",
-            "ready": lambda _pid: (tmp_path / f"{name}.ready").exists(),
-            "stop_within_s": 5.0,
-            **changes,
-        }
-        return ProcessSpec(**fields)  # type: ignore[arg-type]
+    def make(name: str, script: str, **changes: Any) -> ProcessSpec:
+        spec = ProcessSpec(
+            name=name,
+            command=("sh", "-c", script),
+            env={"PATH": os.environ["PATH"], "HERE": str(tmp_path)},
+            log=tmp_path / f"{name}.log",
+            ready=lambda _pid: (tmp_path / f"{name}.ready").exists(),
+            stop_within_s=5.0,
+        )
+        return replace(spec, **changes)
 
     return make
-
-
-def ended(descriptor: int, timeout_s: float = WAIT_S) -> bool:
-    """Whether the process behind this pidfd has ended, be it unburied."""
-    return bool(select.select([descriptor], [], [], timeout_s)[0])
 
 
 async def test_a_process_that_dies_is_started_again_and_said_so(
@@ -115,13 +112,13 @@ async def test_what_a_dead_process_left_behind_is_killed_before_the_restart(
     await watched.supervisor.start(
         shell("parent", "sleep 600 & echo $! > $HERE/parent.ready; wait")
     )
-    async with asyncio.timeout(WAIT_S):
-        while not (left_behind := (tmp_path / "parent.ready").read_text().strip()):
-            await asyncio.sleep(0.01)
+    left_behind = await until(
+        lambda: (tmp_path / "parent.ready").read_text().strip(), why="its child is named"
+    )
     descriptor = os.pidfd_open(int(left_behind))
     os.kill(watched.supervisor.pid("parent"), signal.SIGKILL)
     await watched.until("ready_again")
-    assert ended(descriptor, 0)
+    assert has_ended(descriptor, 0)
     os.close(descriptor)
 
 
@@ -136,7 +133,7 @@ async def test_stopping_ends_later_groups_first_and_leaves_nothing(
     ]
     await watched.supervisor.stop()
     assert (tmp_path / "order").read_text().split() == ["third", "second", "first"]
-    assert all(ended(descriptor, 0) for descriptor in descriptors)
+    assert all(has_ended(descriptor, 0) for descriptor in descriptors)
     assert not any(event.kind == "died" for event in watched.events)
 
 
@@ -150,7 +147,7 @@ async def test_a_process_deaf_to_its_stop_signal_is_killed_with_its_children(
         os.pidfd_open(int((tmp_path / "pid").read_text())),
     ]
     await watched.supervisor.stop()
-    assert all(ended(descriptor) for descriptor in descriptors)
+    assert all(has_ended(descriptor) for descriptor in descriptors)
 
 
 async def test_a_process_that_ends_before_it_is_ready_fails_the_start_with_its_last_words(
@@ -168,7 +165,7 @@ async def test_a_start_that_fails_calls_off_its_siblings(
         await watched.supervisor.start(slow, shell("broken", "exit 4"))
     descriptor = os.pidfd_open(watched.supervisor.pid("slow"))
     await watched.supervisor.stop()
-    assert ended(descriptor, 0)
+    assert has_ended(descriptor, 0)
 
 
 async def test_a_process_that_never_gets_ready_is_given_up_and_ended(
@@ -226,7 +223,7 @@ def test_killing_the_supervisor_leaves_no_child(tmp_path: Path) -> None:
         backends = Path(f"/proc/{pids[1]}/task/{pids[1]}/children").read_text().split()
         descriptors += [os.pidfd_open(int(pid)) for pid in backends]
         supervisor.kill()
-    assert all(ended(descriptor) for descriptor in descriptors)
+    assert all(has_ended(descriptor) for descriptor in descriptors)
 
 
 def test_waiting_without_an_event_loop(shell: SpecMaker) -> None:

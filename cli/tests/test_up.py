@@ -4,25 +4,24 @@ import io
 import json
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.ports import free_ports
 from assay_cli.packing import pack
-from assay_contracts.reports import Report
+from assay_testkit.processes import descendants, ended_after
 from assay_testkit.servers import private_folder
+from assay_testkit.waiting import until_sync
 
 EXAMPLE = Path(__file__).parents[2] / "examples/skills/csv-analyzer"
 TOKEN = "a-token-of-our-own"
@@ -56,8 +55,20 @@ class Up:
                 return "".join(lines)
         raise AssertionError(f"never said {expected!r}: {self.printed}")
 
+    def client(self, token: str = TOKEN) -> httpx.Client:
+        return httpx.Client(
+            base_url=f"http://127.0.0.1:{self.port}",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=30,
+            trust_env=False,
+        )
+
     def get(self, path: str, token: str = TOKEN) -> dict[str, object]:
-        return ask(f"http://127.0.0.1:{self.port}{path}", token)
+        with self.client(token) as client:
+            answer = client.get(path)
+        answer.raise_for_status()
+        parsed: dict[str, object] = answer.json()
+        return parsed
 
     def pid_of(self, name: str) -> int:
         """Of one of its processes."""
@@ -67,23 +78,6 @@ class Up:
             if name == program or f"assay_{name}" in words:
                 return pid
         raise AssertionError(f"no {name} among its processes")
-
-
-def descendants(pid: int) -> list[int]:
-    """The process and all that came of it."""
-    found = [pid]
-    for one in found:
-        for task in Path(f"/proc/{one}/task").iterdir():
-            found += map(int, (task / "children").read_text().split())
-    return found
-
-
-def ask(url: str, token: str, body: bytes | None = None, kind: str = "") -> dict[str, object]:
-    headers = {"Authorization": f"Bearer {token}"} | ({"Content-Type": kind} if kind else {})
-    request = urllib.request.Request(url, body, headers)  # noqa: S310
-    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-        parsed: dict[str, object] = json.load(answer)
-        return parsed
 
 
 @contextmanager
@@ -98,32 +92,15 @@ def up(data: Path, **environment: str) -> Iterator[Up]:
         running.process.stdout.close()
 
 
-@contextmanager
-def ended_after(pids: list[int]) -> Iterator[None]:
-    """Every one of these processes has ended soon after the body."""
-    descriptors = [os.pidfd_open(pid) for pid in pids]
-    yield
-    deadline = time.monotonic() + 20
-    for descriptor in descriptors:
-        left = max(0.0, deadline - time.monotonic())
-        assert select.select([descriptor], [], [], left)[0], "a process was left running"
-        os.close(descriptor)
-
-
 def upload(running: Up) -> str:
-    boundary = "xxBOUNDARYxx"
     archive = io.BytesIO()
     pack(EXAMPLE, archive)
-    answer = ask(
-        f"http://127.0.0.1:{running.port}/api/admin/skills/upload",
-        TOKEN,
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="s.zip"'.encode()
-        + b"\r\n\r\n"
-        + archive.getvalue()
-        + f"\r\n--{boundary}--\r\n".encode(),
-        f"multipart/form-data; boundary={boundary}",
-    )
-    return str(answer["skill_id"])
+    with running.client() as client:
+        answer = client.post(
+            "/api/admin/skills/upload", files={"file": ("s.zip", archive.getvalue())}
+        )
+    answer.raise_for_status()
+    return str(answer.json()["skill_id"])
 
 
 def token_for(data: Path, *options: str) -> str:
@@ -142,7 +119,7 @@ def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
             skill_id = upload(running)
             token = token_for(data, "--ttl", "2h")
             assert running.get("/api/admin/skills", token)["total"] == 1
-            with pytest.raises(urllib.error.HTTPError, match="403"):
+            with pytest.raises(httpx.HTTPStatusError, match="403"):
                 running.get("/api/admin/skills", token_for(data, "--role", "none"))
 
             second = subprocess.run(
@@ -164,8 +141,8 @@ def test_a_stack_comes_back_with_its_data_whatever_ended_it() -> None:
                 running.process.kill()
 
 
-def test_what_dies_is_started_again_and_said_so() -> None:
-    with private_folder() as data, up(data) as running:
+def test_what_dies_is_started_again_and_said_so_however_deep_its_data_folder_lies() -> None:
+    with private_folder() as short, up(data := short.joinpath(*["deeper"] * 15)) as running:
         greeting = running.read_until("Press Ctrl-C")
         kept = json.loads((data / "secrets.json").read_text())["admin_token"]
         assert kept in greeting
@@ -176,22 +153,24 @@ def test_what_dies_is_started_again_and_said_so() -> None:
         for line in greeting.splitlines():
             if "/readyz" in line:
                 # Services that lost the bus or the database find it again by themselves.
-                wait_until_ready(line.split()[-1])
+                until_sync(
+                    partial(is_ready, line.split()[-1]),
+                    why=f"{line.split()[-1]} says that it is ready again",
+                    timeout_s=30,
+                    ignoring=httpx.TransportError,
+                )
+        # The path of a socket is bounded: the database's lies elsewhere, and goes with the stack.
+        assert running.get("/api/admin/skills", kept)["total"] == 0
+        before = set(Path("/tmp").glob("assay-*/.s.PGSQL.5432"))
         running.process.send_signal(signal.SIGINT)
         running.read_until("Stopped.")
         assert running.process.wait() == 0
+        assert len(before - set(Path("/tmp").glob("assay-*/.s.PGSQL.5432"))) == 1
 
 
-def wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            assert ask(url, "")["ready"]
-        except urllib.error.URLError:
-            assert time.monotonic() < deadline, f"{url} did not recover"
-            time.sleep(0.1)
-        else:
-            return
+def is_ready(url: str) -> bool:
+    answer = httpx.get(url, trust_env=False)
+    return answer.is_success and bool(answer.json()["ready"])
 
 
 def test_a_port_in_use_is_told_in_one_line() -> None:
@@ -221,64 +200,3 @@ def test_a_token_that_can_be_guessed_is_refused_in_one_line() -> None:
         assert list(data.iterdir()) == []
     assert done.returncode == 2
     assert done.stderr.startswith("assay: ASSAY_ADMIN_TOKEN needs at least 16 characters")
-
-
-def test_a_data_folder_too_deep_for_a_socket_works_all_the_same() -> None:
-    with private_folder() as short:
-        data = short.joinpath(*["deeper"] * 15)
-        with up(data, ASSAY_ADMIN_TOKEN=TOKEN) as running:
-            running.read_until("Press Ctrl-C")
-            assert running.get("/api/admin/skills")["total"] == 0
-            before = set(Path("/tmp").glob("assay-*/.s.PGSQL.5432"))
-            running.process.send_signal(signal.SIGTERM)
-            assert running.process.wait() == 0
-            assert len(before - set(Path("/tmp").glob("assay-*/.s.PGSQL.5432"))) == 1
-
-
-def validating(temporary: Path, *arguments: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [ASSAY, "validate", str(EXAMPLE), *arguments],
-        env={"PATH": os.environ["PATH"], "HOME": str(temporary), "TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_a_private_validation_cleans_up_after_itself() -> None:
-    with private_folder() as temporary, validating(temporary, "--json") as process:
-        output, progress = process.communicate()
-        assert process.returncode == 0, progress
-        assert Report.model_validate_json(output).verdict == "passed"
-        assert "offline run: done in" in progress
-        assert list(temporary.iterdir()) == []
-
-
-def test_an_interrupted_validation_leaves_nothing_behind() -> None:
-    with private_folder() as temporary, validating(temporary) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "online run" in line:
-                break
-        with ended_after(descendants(process.pid)[1:]):
-            process.send_signal(signal.SIGTERM)
-            assert process.wait() == 128 + signal.SIGTERM
-        assert list(temporary.iterdir()) == []
-
-
-def test_the_logs_of_a_stack_that_could_not_start_are_kept() -> None:
-    with private_folder() as temporary:
-        environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
-        done = subprocess.run(
-            [ASSAY, "validate", str(EXAMPLE)],
-            # No service starts with a log level that there is not.
-            env={**environment, "ASSAY_LOG_LEVEL": "shouting"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 3
-        (folder,) = temporary.iterdir()
-        assert [path.name for path in folder.iterdir()] == ["logs"]
-        assert f"The logs are in {folder / 'logs'}." in done.stderr
-        assert "The private stack failed" in done.stderr

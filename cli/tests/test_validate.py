@@ -1,7 +1,6 @@
 """`assay validate` against a gateway: what it sends, shows, writes, and how it ends."""
 
 import io
-import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +9,20 @@ from uuid import UUID
 
 import pytest
 
-from assay_cli.client import AssayClient, Refused, Unreachable
-from assay_cli.config import Connection
+from assay_cli.connection import Connection
+from assay_cli.gateway_client import GatewayClient, Refused, Unreachable
 from assay_contracts.reports import Report
-from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails, SkillStatusView
+from assay_contracts.rest import UploadAnswer
+from assay_contracts.rpc import (
+    Problem,
+    ProblemCode,
+    ProblemDetails,
+    SkillStatusView,
+    SubmitReply,
+)
 from assay_contracts.skills import Finding, ValidationStage
 from assay_contracts.validations import Verdict
-from assay_testkit.scripted_gateway import JSON, ScriptedGateway
+from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 SKILL_ID = UUID(int=1)
 TOKEN = "secret-token"
@@ -40,10 +46,14 @@ def validated(
     """Let the gateway take an upload through to the given verdict."""
 
     def prepare(verdict: Verdict) -> None:
-        uploaded = {"skill_id": str(SKILL_ID), "name": "csv-analyzer", "format_warnings": []}
+        uploaded = UploadAnswer.of(
+            SubmitReply(
+                skill_id=SKILL_ID, name="csv-analyzer", status="pending", validation_id=None
+            )
+        )
         report = make_report(verdict=verdict).model_dump_json().encode()
         end: ValidationStage = "completed" if verdict == "passed" else verdict
-        gateway.on("POST", "/skills/upload", (200, JSON, json.dumps(uploaded).encode()))
+        gateway.on("POST", "/skills/upload", (200, JSON, uploaded.model_dump_json().encode()))
         gateway.on(
             "GET",
             f"/skills/{SKILL_ID}/events",
@@ -253,13 +263,14 @@ def test_something_else_than_assay_at_the_address(
 
 
 async def followed(gateway: ScriptedGateway) -> list[str | None]:
-    async with AssayClient(Connection(gateway.url, TOKEN, on_this_machine=True)) as client:
-        return [status.step async for status in client.follow(SKILL_ID)]
+    async with GatewayClient(Connection(gateway.url, TOKEN, on_this_machine=True)) as client:
+        return [status.step async for status in client.follow_validation(SKILL_ID)]
 
 
 async def test_following_survives_a_stream_that_breaks(
-    gateway: ScriptedGateway, make_status: StatusMaker
+    gateway: ScriptedGateway, make_status: StatusMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("assay_cli.gateway_client.POLL_S", 0.01)
     stream = "text/event-stream"
     gateway.on(
         "GET",
@@ -306,7 +317,7 @@ async def test_following_a_skill_that_is_gone_ends_with_that_reason(
 async def test_following_a_gateway_that_stays_away_is_given_up(
     gateway: ScriptedGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay_cli.client.UNREACHABLE_AFTER_S", 0.2)
+    monkeypatch.setattr("assay_cli.gateway_client.UNREACHABLE_AFTER_S", 0.2)
     gateway.close()
     with pytest.raises(Unreachable):
         await followed(gateway)

@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 from pydantic import SecretStr
 
-from assay_agentkit.models import ModelSettings, model_label, open_model
+from assay_agentkit.models import ModelSettings
 from assay_contracts.base import Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
@@ -27,14 +27,19 @@ from assay_contracts.runs import MountedSkill, RunRequested
 from assay_contracts.validations import ValidationRequested
 from assay_judge.adapters.agents import DeepAgents
 from assay_judge.app import open_agents
-from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings as JudgeSettings
-from assay_sandbox_runner.adapters.bubblewrap import BubblewrapProvider
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
-from assay_sandbox_runner.service import CarryOutRun, CleanUp
-from assay_scorer.domain.conductor import Admitted, Fact, decide
-from assay_scorer.domain.markdown import render_markdown
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_judge.use_cases.write_report import WriteReport
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.model import model_label, open_model
+from assay_reporting.markdown import render_markdown
+from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
+from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
+from assay_sandbox_runner.use_cases.clean_up import CleanUp
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_skillkit.bundle import write_bundle
@@ -117,7 +122,7 @@ class Platform:
                 work = work.model_copy(update={"skills": (*work.skills, *beside)})
             result = await self.worker(work, store)(work)
             said.append(result)
-            assert isinstance(result, Fact)
+            assert isinstance(result, ConductorInput)
             decision = decide(decision.validation, result, NOW)
         for outgoing in decision.outgoing:
             if isinstance(outgoing.message, Work):
@@ -151,7 +156,7 @@ class Platform:
         )
         return replace(
             run,
-            executors=DeepAgentExecutors(
+            agents_for_run=DeepAgentsForRun(
                 model=open_model(self.model, policy=executor_policy, settings=self.settings),
                 label=model_label(self.model),
                 model_calls=self.task_model_calls,

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
-from assay_judge.rehearsal.grader import grade_policy
-from assay_judge.rehearsal.planner import plan_policy
-from assay_judge.rehearsal.reporter import report_policy
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
+from assay_judge.domain.plan import rules_for
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.grader import grader_policy
+from assay_rehearsal.planner.policy import planner_policy
+from assay_rehearsal.reporter import reporter_policy
 from assay_testkit.models import (
     Answer,
     ModelServer,
@@ -28,10 +29,10 @@ from assay_testkit.models import (
 
 GOOD, BROKEN, TALKER = "json-sorter", "exits-nonzero", "inject-manual"
 POLICIES: dict[str, Policy] = {
-    "planner": plan_policy,
+    "planner": planner_policy(rules_for),
     "executor": executor_policy,
-    "grader": grade_policy,
-    "reporter": report_policy,
+    "grader": grader_policy,
+    "reporter": reporter_policy,
 }
 JUDGES = ("planner", "grader")
 ROLES = ("planner", "executor", "grader")

@@ -7,7 +7,7 @@ from pathlib import Path
 from asyncapi3.models import AsyncAPI3  # type: ignore[import-untyped]  # it has types, unmarked
 
 from assay_contracts.asyncapi import document, rendered
-from assay_contracts.examples import EXAMPLES
+from assay_contracts.public_facts import EXAMPLES
 from assay_contracts.topology import PUBLIC_FACTS
 
 PUBLISHED = Path(__file__).parents[2] / "libs/contracts/asyncapi.json"

@@ -20,7 +20,7 @@ from assay_cli.embedded.stack import Stack
 from assay_contracts.reports import Report
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.validations import ValidationCompleted
-from assay_testkit.servers import slow_skill
+from assay_testkit.slow_skill import slow_skill
 
 EXAMPLES = Path(__file__).parents[2] / "examples/skills"
 LABELLED = Path(__file__).parents[1] / "skills"

@@ -22,6 +22,7 @@ import pytest_asyncio
 
 from assay_cli.embedded.stack import Stack
 from assay_testkit.servers import private_folder
+from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin
@@ -157,9 +158,12 @@ async def test_the_documented_commands_work_as_written(
     uploaded = await sent(UPLOAD)
     assert (uploaded.status, uploaded.body["format_valid"]) == (200, True)
     skill_id = uploaded.body["skill_id"]
-    async with asyncio.timeout(120):
-        while (detail := await sent(DETAIL)).body["validation_stage"] != "completed":
-            await asyncio.sleep(0.2)
+
+    async def completed() -> Answer | None:
+        detail = await sent(DETAIL)
+        return detail if detail.body["validation_stage"] == "completed" else None
+
+    detail = await until(completed, why="the validation is completed", timeout_s=120, every_s=0.2)
     assert (detail.status, detail.body["status"]) == (200, "pending")
     report = await sent(REPORT)
     assert (report.status, report.body["skill_id"]) == (200, skill_id)

@@ -18,7 +18,8 @@ from nats.aio.msg import Msg
 
 from assay_cli.embedded.stack import Stack
 from assay_contracts.full_tests import FullTestCompleted, FullTestView
-from assay_testkit.servers import private_folder, slow_skill
+from assay_testkit.servers import private_folder
+from assay_testkit.slow_skill import slow_skill
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Admin

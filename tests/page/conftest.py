@@ -1,6 +1,5 @@
 """One real stack and one real browser for the tests of the admin page."""
 
-import asyncio
 import base64
 import io
 import os
@@ -17,6 +16,7 @@ from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_p
 
 from assay_cli.embedded.stack import Stack
 from assay_testkit.servers import private_folder
+from assay_testkit.waiting import until
 
 SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 PATIENCE_S = 60.0
@@ -60,9 +60,11 @@ class Admin:
         return skill
 
     async def ended(self, skill: str) -> None:
-        async with asyncio.timeout(PATIENCE_S * 2):
-            while (await self.ask("GET", f"skills/{skill}/validation-status"))["step"] != "done":
-                await asyncio.sleep(0.1)
+        async def is_done() -> bool:
+            status = await self.ask("GET", f"skills/{skill}/validation-status")
+            return bool(status["step"] == "done")
+
+        await until(is_done, why="the validation has ended", timeout_s=PATIENCE_S * 2, every_s=0.1)
 
     async def skills(self, **query: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (await self.ask("GET", "skills", params=query))["skills"]

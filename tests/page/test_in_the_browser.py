@@ -13,8 +13,10 @@ from axe_playwright_python.async_playwright import (  # type: ignore[import-unty
 )
 from playwright.async_api import FilePayload, Locator, Page, Route, expect
 
-from assay_scorer.domain import progress, review, scoring
-from assay_testkit.servers import slow_skill
+from assay_contracts.grades import DONE_GRADE, PARTLY_DONE_GRADE
+from assay_contracts.scores import DIMENSIONS, OVERALL_PASS_MARK
+from assay_scorer.domain import progress, review
+from assay_testkit.slow_skill import slow_skill
 
 if TYPE_CHECKING:
     from tests.page.conftest import Admin, Door, Language, Theme, Visitor
@@ -493,18 +495,17 @@ async def test_the_page_knows_the_rules_as_they_are(door: "Door") -> None:
     visitor = await door.admin()
     rules = await visitor.page.evaluate(
         """async () => {
-            const { WEIGHTS, MARKS, STEPS, ALLOWED } = await import("/page/js/rules.js");
-            return { WEIGHTS, MARKS, STEPS, ALLOWED };
+            const { DIMENSIONS, PASS_MARK, DONE_GRADE, PARTLY_DONE_GRADE, STEPS, ALLOWED } =
+                await import("/page/js/rules.js");
+            return { DIMENSIONS, PASS_MARK, DONE_GRADE, PARTLY_DONE_GRADE, STEPS, ALLOWED };
         }"""
     )
-    weights = (scoring.COMPLETION_WEIGHT, scoring.TRIGGER_WEIGHT, scoring.OFFLINE_WEIGHT)
-    assert list(rules["WEIGHTS"].values()) == [weight * 100 for weight in weights]
-    assert rules["MARKS"] == {
-        "completion": scoring.ONLINE_PASS,
-        "trigger": None,
-        "offline": scoring.OFFLINE_PASS,
-        "overall": scoring.OVERALL_PASS,
-    }
+    assert rules["DIMENSIONS"] == [
+        {"name": each.name, "weight": each.weight, "pass_mark": each.pass_mark}
+        for each in DIMENSIONS
+    ]
+    assert rules["PASS_MARK"] == OVERALL_PASS_MARK
+    assert (rules["DONE_GRADE"], rules["PARTLY_DONE_GRADE"]) == (DONE_GRADE, PARTLY_DONE_GRADE)
     assert rules["STEPS"] == list(progress.STEPS)
     assert rules["ALLOWED"] == {status: list(able) for status, able in review.ALLOWED.items()}
 

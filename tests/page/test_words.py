@@ -12,11 +12,12 @@ from assay_contracts.reports import DependencyMode, PackageOrigin
 from assay_contracts.review import AuditAction
 from assay_contracts.rpc import ProblemCode
 from assay_contracts.runs import Bound, Ecosystem, NetworkMode, Role, RunKind
+from assay_contracts.scores import DIMENSIONS
 from assay_contracts.skills import Severity, SkillStatus, ValidationStage
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_skillkit.rules import RULES
 
-PAGE: Final = Path(__file__).parents[2] / "services/gateway/src/assay_gateway/page"
+PAGE: Final = Path(__file__).parents[2] / "services/gateway/src/assay_gateway/adapters/page"
 SCRIPTS: Final = {path: path.read_text() for path in sorted(PAGE.rglob("*.js"))}
 WORDS: Final[dict[str, dict[str, str]]] = json.loads((PAGE / "words.json").read_text())
 
@@ -54,6 +55,12 @@ def test_every_value_of_a_fixed_set_has_words(name: str) -> None:
     missing = [value for value in get_args(SETS[name]) if f"{name}.{value}" not in WORDS]
 
     assert missing == []
+
+
+def test_every_dimension_of_the_score_has_words() -> None:
+    wanted = {f"score.{each.name}{what}" for each in DIMENSIONS for what in ("", "-from")}
+
+    assert wanted - set(WORDS) == set()
 
 
 def test_everything_the_format_check_finds_has_words() -> None:

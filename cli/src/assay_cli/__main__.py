@@ -1,39 +1,45 @@
-"""The `assay` command."""
+"""The `assay` command: finds what is asked for in `commands`, runs it, and ends as it says."""
 
 import os
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO
+from importlib import import_module
+from typing import Any, TextIO
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from assay_cli.config import URL_VARIABLE, configured, connection, data_folder
-from assay_cli.interface.config import config
-from assay_cli.interface.full_test import full_test
-from assay_cli.interface.images import images
-from assay_cli.interface.options import Json, Skill, Token, Url
-from assay_cli.interface.skills import skills
-from assay_cli.outcome import CommandError, Exit, Interrupted
+from assay_cli.commands import COMMANDS
+from assay_cli.exit_codes import CommandError, Exit, Interrupted
 
 
+# Typer exports no types for what its methods take and give: hence `Any`.
 class Commands(TyperGroup):
     """Ends as inconclusive when nobody reads what is printed; Typer would end with 1, failed."""
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        with _for_a_reader():
+        with _somebody_reads():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        with _for_a_reader():
+        with _somebody_reads():
             return super().invoke(ctx)
 
 
+class ImportedWhenCalled(TyperCommand):
+    """Stands for a command of ours: `assay lint` need not wait for what `assay up` needs."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        assert self.name is not None
+        module = import_module(f"assay_cli.commands.{self.name.replace('-', '_')}")
+        return get_command(module.app).make_context(*args, **extra)
+
+
 @contextmanager
-def _for_a_reader() -> Iterator[None]:
+def _somebody_reads() -> Iterator[None]:
     try:
         try:
             yield
@@ -53,187 +59,24 @@ def _point_nowhere(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _end(exit_code: Exit) -> None:
+    raise typer.Exit(exit_code)
+
+
+def _placeholder() -> None:
+    """Never called: the command that it stands for is."""
+
+
 app = typer.Typer(
     cls=Commands,
+    result_callback=_end,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Decide whether an agent skill may be handed to agents.",
 )
-
-
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        file_okay=False, help="Folder that keeps everything; ~/.local/share/assay by default."
-    ),
-]
-
-
-@app.command(short_help="Run the whole stack here.")
-def up(
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Port of the REST API on the loopback.")
-    ] = 8002,
-    data: Data = None,
-) -> None:
-    """Run the bus, the database and the five services here, supervised, until Ctrl-C."""
-    from assay_cli.commands.up import up  # noqa: PLC0415
-
-    up(port=port, data=data_folder(data))
-
-
-@app.command(short_help="Validate a skill.")
-def validate(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A skill's folder, or a zip of one.")
-    ],
-    *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")
-    ] = False,
-    report: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Write the Markdown report to this file.")
-    ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Write the tasks as JUnit to this file.")
-    ] = None,
-    summary: Annotated[
-        Path | None,
-        typer.Option(
-            dir_okay=False,
-            envvar="GITHUB_STEP_SUMMARY",
-            help="Add the verdict, as a few lines of Markdown, to this file.",
-        ),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            envvar=URL_VARIABLE,
-            help="Address of a running Assay; the file's, or else a private one, by default.",
-        ),
-    ] = None,
-    token: Token = None,
-    private: Annotated[
-        bool, typer.Option("--private", help="On a stack of its own, whatever is configured.")
-    ] = False,
-) -> None:
-    """Validate a skill. The exit code says how: 0 passed, 1 failed, 2 bad input, 3 inconclusive."""
-    from assay_cli.commands.validate import Validation, validate  # noqa: PLC0415
-
-    raise typer.Exit(
-        validate(
-            Validation(
-                source=path,
-                as_json=as_json,
-                report_file=report,
-                junit_file=junit,
-                summary_file=summary,
-                elsewhere=None if private else configured(url, token),
-            )
-        )
-    )
-
-
-@app.command(short_help="Check a skill's format.")
-def lint(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A skill's folder, or a zip of one.")
-    ],
-    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-    as_sarif: Annotated[
-        bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")
-    ] = False,
-) -> None:
-    """Check a skill's format as an upload would. The exit code: 0 no errors, 1 errors, 2 usage."""
-    from assay_cli.commands.lint import Lint, lint  # noqa: PLC0415
-
-    raise typer.Exit(lint(Lint(source=path, strict=strict, as_json=as_json, as_sarif=as_sarif)))
-
-
-@app.command(short_help="Say what works on this machine.")
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-) -> None:
-    """Say what works on this machine, and what to do about what does not."""
-    from assay_cli.commands.doctor import doctor  # noqa: PLC0415
-
-    raise typer.Exit(doctor(as_json=as_json))
-
-
-@app.command(short_help="Read the report on a skill.")
-def report(
-    skill: Skill,
-    form: Annotated[
-        Literal["card", "json", "markdown", "html", "junit"],
-        typer.Option("--format", "-f", help="A score card, or a form of the whole report."),
-    ] = "card",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write it to this file.")
-    ] = None,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Read the report on the newest validation of a skill."""
-    from assay_cli.commands.report import report  # noqa: PLC0415
-
-    raise typer.Exit(report(connection(url, token), skill, form=form, output=output))
-
-
-@app.command(short_help="Follow what happens.")
-def events(
-    *,
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", "-t", help="Only these, for example validation.completed."),
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Begin after the event with this id; 0 shows all there are.")
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option(min=1, help="End after that many; by default go on for ever.")
-    ] = None,
-    bus: Annotated[
-        str | None,
-        typer.Option(help="Listen on the bus itself, at the address `assay up` prints."),
-    ] = None,
-    as_json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Follow public facts as they happen, a line each; what was missed comes after a break."""
-    from assay_cli.commands.events import Following, follow_bus, follow_gateway  # noqa: PLC0415
-
-    asked = Following(types=tuple(types or ()), since=since, count=count, as_json=as_json)
-    if bus is not None:
-        raise typer.Exit(follow_bus(bus, asked))
-    raise typer.Exit(follow_gateway(connection(url, token), asked))
-
-
-app.add_typer(skills, name="skills")
-app.add_typer(full_test, name="full-test")
-app.add_typer(images, name="images")
-app.add_typer(config, name="config")
-
-
-@app.command(short_help="Make a token for the stack here.")
-def token(
-    name: Annotated[
-        str, typer.Option(help="Who will show it; the audit log names them so.")
-    ] = "admin",
-    ttl: Annotated[
-        str, typer.Option(metavar="TIME", help="How long it is valid: 90s, 30m, 1h, 7d.")
-    ] = "1h",
-    role: Annotated[
-        Literal["admin", "none"], typer.Option(help="What it allows; `none` is refused with 403.")
-    ] = "admin",
-    data: Data = None,
-) -> None:
-    """Print a signed token for the stack in the data folder, whether it runs now or later."""
-    from assay_cli.commands.token import Wanted, token  # noqa: PLC0415
-
-    raise typer.Exit(token(Wanted(data=data_folder(data), name=name, ttl=ttl, role=role)))
+for _name, _short_help in COMMANDS.items():
+    app.command(_name, cls=ImportedWhenCalled, short_help=_short_help)(_placeholder)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from assay_cli.outcome import CommandError, Exit
+from assay_cli.exit_codes import CommandError, Exit
 from assay_skillkit.archive.paths import is_junk
 from assay_skillkit.file_names import SKILL_MD
 

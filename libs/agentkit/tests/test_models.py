@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from uuid import uuid4
@@ -10,29 +8,17 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import SecretStr
 
 from assay_agentkit.meter import ModelMeter
-from assay_agentkit.models import EXTRAS, ModelMisconfigured, ModelSettings, model_label, open_model
-from assay_agentkit.rehearsal import RehearsalModel, Reply
-
-
-def quiet(_: object) -> Reply:
-    return Reply("hm")
-
-
-@pytest.mark.parametrize("spec", [None, ""])
-def test_no_model_means_rehearsal(spec: str | None) -> None:
-    assert isinstance(open_model(spec, policy=quiet), RehearsalModel)
-    assert model_label(spec) == "rehearsal:1"
+from assay_agentkit.models import EXTRAS, ModelMisconfigured, ModelSettings, open_provider_model
 
 
 def test_a_provider_and_a_model_are_opened_with_the_settings() -> None:
     settings = ModelSettings(
         model_base_url="http://127.0.0.1:9/v1", model_api_key=SecretStr("k"), model_timeout_s=3
     )
-    model = open_model("openai:some-model", policy=quiet, settings=settings)
+    model = open_provider_model("openai:some-model", settings=settings)
     assert model._get_ls_params()["ls_provider"] == "openai"
     assert getattr(model, "request_timeout", None) == 3
     assert getattr(model, "openai_api_base", None) == "http://127.0.0.1:9/v1"
-    assert "some-model" in model_label("openai:some-model")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +38,7 @@ def test_every_provider_gets_the_bounds_in_its_own_words(
         model_timeout_s=3,
         model_max_retries=2,
     )
-    model = open_model(spec, policy=quiet, settings=settings)
+    model = open_provider_model(spec, settings=settings)
     assert getattr(model, timeout) == 3
     assert getattr(model, retries) == 2
     assert str(getattr(model, url)).startswith("http://127.0.0.1:9")
@@ -79,17 +65,7 @@ def test_what_cannot_be_opened_says_why_and_what_to_do(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelMisconfigured, match=says):
-        open_model(spec, policy=quiet)
-
-
-def test_no_provider_is_imported_unless_it_is_asked_for() -> None:
-    code = (
-        "import sys, assay_agentkit.agents, assay_agentkit.models as m;"
-        "m.open_model(None, policy=lambda turn: None);"
-        "print([n for n in ('openai', 'anthropic', 'google.genai') if n in sys.modules])"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "[]"
+        open_provider_model(spec)
 
 
 def test_the_meter_adds_up_calls_and_tokens_and_counts_shared_time_once() -> None:

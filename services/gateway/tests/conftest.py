@@ -3,7 +3,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest_asyncio
 
-from assay_testkit.gateway import ADMIN_TOKEN, Ingest, Records, running_gateway
+from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.services import Ingest, Records
 from assay_testkit.servers import RunningNats
 
 

@@ -10,7 +10,8 @@ from assay_contracts.reports import Report
 from assay_contracts.rpc import Problem
 from assay_contracts.skills import BundleRef
 from assay_contracts.validations import ReportRef
-from assay_testkit.gateway import Records, sample_report
+from assay_testkit.gateway.services import Records
+from assay_testkit.reports import sample_report
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

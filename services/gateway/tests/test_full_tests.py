@@ -8,7 +8,8 @@ import pytest
 
 from assay_contracts.full_tests import CancelFullTest, ListFullTests, StartFullTest
 from assay_contracts.rpc import Problem, ProblemDetails
-from assay_testkit.gateway import Records, sample_full_test, sample_status
+from assay_testkit.gateway.samples import sample_full_test, sample_status
+from assay_testkit.gateway.services import Records
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

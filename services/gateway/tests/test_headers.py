@@ -3,7 +3,8 @@
 import httpx
 import pytest
 
-from assay_testkit.gateway import ADMIN_TOKEN, Records, running_gateway
+from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.services import Records
 from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -20,9 +20,10 @@ from assay_gateway.adapters.jwks import (
     KeysUnavailable,
     PublishedKeys,
 )
-from assay_testkit.gateway import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.tokens import AUDIENCE, ISSUER, Issuer, new_key, published
 from assay_testkit.servers import RunningNats
-from assay_testkit.tokens import AUDIENCE, ISSUER, Issuer, new_key, published
+from assay_testkit.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -120,9 +121,7 @@ async def test_keys_are_fetched_again_before_they_are_too_old(
     clock.now += REFRESH_AFTER_S
 
     assert await finds(keys, old)  # and nobody waited for the new ones
-    async with asyncio.timeout(60):
-        while issuer.fetched < 2:
-            await asyncio.sleep(0.01)
+    await until(lambda: issuer.fetched == 2, why="the keys are fetched again")
     assert await finds(keys, issuer.token())
     assert issuer.fetched == 2
     assert not await finds(keys, old)
@@ -163,8 +162,7 @@ async def test_an_issuer_that_is_slow_is_waited_for_only_by_those_who_need_it(
     clock.now += REFRESH_AFTER_S
     async with asyncio.timeout(60):
         assert await finds(keys, issuer.token())
-        while issuer.fetched < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: issuer.fetched == 2, why="the keys are asked for again")
         assert await finds(keys, issuer.token())
     # Whoever gives up, as readiness does, takes nothing from the others.
     waiting = asyncio.create_task(finds(keys, issuer.token(key_id="second", key=new_key())))
@@ -173,9 +171,12 @@ async def test_an_issuer_that_is_slow_is_waited_for_only_by_those_who_need_it(
     issuer.hold.set()
     issuer.keys["second"] = new_key()
     token = issuer.token()
-    async with asyncio.timeout(60):
-        while await is_unavailable(keys, token) or not await finds(keys, token):
-            clock.now += UNKNOWN_KEY_AFTER_S
+
+    async def is_found_later() -> bool:
+        clock.now += UNKNOWN_KEY_AFTER_S
+        return not await is_unavailable(keys, token) and await finds(keys, token)
+
+    await until(is_found_later, why="the new key is found")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ async def test_only_keys_that_sign_and_that_are_asymmetric_are_taken(issuer: Iss
     symmetric = {"kty": "oct", "kid": "shared", "k": "c2VjcmV0" * 8}
     encrypts, curve = new_key(), new_key()
     rs256 = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    short = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505
+    short = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505  # to be refused
     issuer.others = [
         symmetric,
         {**symmetric, "kid": "posing", "alg": "ES256"},
@@ -231,7 +232,10 @@ async def test_only_keys_that_sign_and_that_are_asymmetric_are_taken(issuer: Iss
         assert [await finds(keys, token) for token in shared] == [False, False]
 
 
-async def test_the_gateway_while_its_issuer_is_away(nats_server: RunningNats) -> None:
+async def test_the_gateway_while_its_issuer_is_away(
+    nats_server: RunningNats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay_gateway.adapters.jwks.RETRY_AFTER_S", 0.2)
     with Issuer() as issuer:
         issuer.stop()
         async with (
@@ -259,9 +263,11 @@ async def test_the_gateway_while_its_issuer_is_away(nats_server: RunningNats) ->
             assert json.dumps(issuer.url) not in ready.text
 
             issuer.start()
-            async with asyncio.timeout(60):
-                while (await ask(issuer.token())).status_code == 503:
-                    await asyncio.sleep(0.1)
+
+            async def is_answered() -> bool:
+                return (await ask(issuer.token())).status_code != 503
+
+            await until(is_answered, why="the issuer's keys are fetched")
             assert (await ask(issuer.token())).status_code == 422
             assert (await client.get("/readyz")).status_code == 200
             issuer.keys = {"second": new_key()}

@@ -8,16 +8,20 @@ import httpx
 import pytest
 import pytest_asyncio
 
+Document = dict[str, Any]
+"""JSON of any depth: a test that reads a field that is not there fails."""
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def document(gateway: str) -> Any:
+async def document(gateway: str) -> Document:
     async with httpx.AsyncClient(base_url=gateway) as client:
-        return (await client.get("/api/openapi.json")).json()
+        document: Document = (await client.get("/api/openapi.json")).json()
+        return document
 
 
-def operations(document: Any) -> list[tuple[str, Any]]:
+def operations(document: Document) -> list[tuple[str, Document]]:
     return [
         (f"{method} {path}", operation)
         for path, item in document["paths"].items()
@@ -25,7 +29,7 @@ def operations(document: Any) -> list[tuple[str, Any]]:
     ]
 
 
-async def test_every_operation_shows_its_refusals_in_our_shape(document: Any) -> None:
+async def test_every_operation_shows_its_refusals_in_our_shape(document: Document) -> None:
     for name, operation in operations(document):
         refusals = {s: r for s, r in operation["responses"].items() if s > "399"}
         assert {"401", "403", "422", "429", "500", "503"} <= set(refusals), name
@@ -40,7 +44,9 @@ async def test_every_operation_shows_its_refusals_in_our_shape(document: Any) ->
     }
 
 
-async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(document: Any) -> None:
+async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(
+    document: Document,
+) -> None:
     assert all(operation["security"] == [{"admin": []}] for _, operation in operations(document))
     (scheme,) = document["components"]["securitySchemes"].values()
     assert (scheme["type"], scheme["scheme"], scheme["bearerFormat"]) == ("http", "bearer", "JWT")
@@ -78,7 +84,7 @@ async def test_every_operation_needs_the_token_and_has_a_name_of_its_own(documen
     ]
 
 
-async def test_what_goes_in_and_comes_out(document: Any) -> None:
+async def test_what_goes_in_and_comes_out(document: Document) -> None:
     paths = document["paths"]
     upload = paths["/api/admin/skills/upload"]["post"]
     events = paths["/api/admin/skills/{skill_id}/events"]["get"]
@@ -96,7 +102,7 @@ async def test_what_goes_in_and_comes_out(document: Any) -> None:
     }
 
 
-async def test_bodies_are_shown_with_their_bounds(document: Any) -> None:
+async def test_bodies_are_shown_with_their_bounds(document: Document) -> None:
     for name, operation in operations(document):
         assert ("413" in operation["responses"]) == ("requestBody" in operation), name
     reject = document["paths"]["/api/admin/skills/{skill_id}/reject"]["post"]
@@ -108,13 +114,13 @@ async def test_bodies_are_shown_with_their_bounds(document: Any) -> None:
     assert not re.search(reason["pattern"], "a\x00b")
 
 
-async def test_whatever_changes_something_takes_a_key(document: Any) -> None:
+async def test_whatever_changes_something_takes_a_key(document: Document) -> None:
     for name, operation in operations(document):
         taken = {each["name"] for each in operation.get("parameters", ())}
         assert ("Idempotency-Key" in taken) == name.startswith(("post ", "delete ")), name
 
 
-async def test_no_parameter_can_be_null(document: Any) -> None:
+async def test_no_parameter_can_be_null(document: Document) -> None:
     for name, operation in operations(document):
         for parameter in operation.get("parameters", ()):
             assert "null" not in json.dumps(parameter["schema"]), name

@@ -19,6 +19,7 @@ async def anybody(gateway: str, path: str, headers: dict[str, str] | None = None
         ("/page/js/views/skill.js", "text/javascript; charset=utf-8"),
         ("/page/css/base.css", "text/css; charset=utf-8"),
         ("/page/words.json", "application/json"),
+        ("/page/scoring.json", "application/json"),
         ("/page/mark.svg", "image/svg+xml"),
     ],
 )

@@ -14,7 +14,10 @@ from nats.aio.msg import Msg
 from structlog.testing import capture_logs
 
 from assay_contracts.rpc import GetStatus, Problem, ProblemCode, ProblemDetails
-from assay_testkit.gateway import ADMIN_TOKEN, WARNING, Records, running_gateway
+from assay_gateway.use_cases.records import RECORDS_TIMEOUT_S
+from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
+from assay_testkit.gateway.samples import WARNING
+from assay_testkit.gateway.services import Records
 from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -199,28 +202,35 @@ async def test_reads_without_a_scorer(client: httpx.AsyncClient, route: str) -> 
 
 
 async def test_a_scorer_that_hears_and_does_not_answer(
-    client: httpx.AsyncClient, nats_server: RunningNats
+    client: httpx.AsyncClient, nats_server: RunningNats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert RECORDS_TIMEOUT_S < 8
+    monkeypatch.setattr("assay_gateway.use_cases.records.RECORDS_TIMEOUT_S", 0.2)
     async with answering(nats_server, None):
         started = time.monotonic()
         answer = await client.get(f"/api/admin/skills/{uuid4()}/validation-status")
 
     assert_problem(answer, 503, "SERVICE_UNAVAILABLE")
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 3
 
 
-async def test_a_bus_that_is_gone_and_comes_back(fresh_nats_server: RunningNats) -> None:
+async def test_a_bus_that_is_gone_and_comes_back(
+    fresh_nats_server: RunningNats, monkeypatch: pytest.MonkeyPatch
+) -> None:
     headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
     async with (
         running_gateway(fresh_nats_server.url("gateway")) as url,
         httpx.AsyncClient(base_url=url, headers=headers, timeout=20) as client,
     ):
         fresh_nats_server.stop()
-        for answer in await asyncio.gather(
-            client.get("/api/admin/skills"),
-            client.post("/api/admin/skills/upload", files={"file": ("a.zip", b"PK")}),
-        ):
-            assert_problem(answer, 503, "SERVICE_UNAVAILABLE")
+        with monkeypatch.context() as impatient:
+            impatient.setattr("assay_gateway.use_cases.records.RECORDS_TIMEOUT_S", 0.2)
+            impatient.setattr("assay_gateway.use_cases.uploads.SUBMIT_TIMEOUT_S", 0.2)
+            for answer in await asyncio.gather(
+                client.get("/api/admin/skills"),
+                client.post("/api/admin/skills/upload", files={"file": ("a.zip", b"PK")}),
+            ):
+                assert_problem(answer, 503, "SERVICE_UNAVAILABLE")
         assert (await client.get("/livez")).status_code == 200
 
         fresh_nats_server.start()

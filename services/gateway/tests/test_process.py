@@ -6,14 +6,18 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from assay_cli.embedded.ports import free_ports
-from assay_testkit.gateway import ADMIN_TOKEN, Records, sample_status
+from assay_testkit.gateway.running import ADMIN_TOKEN
+from assay_testkit.gateway.samples import sample_status
+from assay_testkit.gateway.services import Records
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -56,8 +60,12 @@ async def test_a_stop_signal_ends_it_at_once_even_with_a_stream_open(
     headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
     try:
         async with asyncio.timeout(30), httpx.AsyncClient(base_url=url, headers=headers) as client:
-            while not await is_ready(client):
-                await asyncio.sleep(0.05)
+            await until(
+                partial(is_ready, client),
+                why="the gateway is ready",
+                timeout_s=30,
+                ignoring=httpx.TransportError,
+            )
             request = client.build_request("GET", f"/api/admin/skills/{status.skill_id}/events")
             stream = await client.send(request, stream=True)
             lines = stream.aiter_lines()
@@ -91,7 +99,4 @@ async def test_it_stays_ready_and_tells_which_other_service_is_missing(
 
 
 async def is_ready(client: httpx.AsyncClient) -> bool:
-    try:
-        return (await client.get("/readyz")).status_code == 200
-    except httpx.TransportError:
-        return False
+    return (await client.get("/readyz")).status_code == 200

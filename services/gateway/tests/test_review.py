@@ -17,9 +17,9 @@ from assay_contracts.review import (
 )
 from assay_contracts.rpc import Problem, ProblemCode, ProblemDetails
 from assay_contracts.runtime import RollbackRuntime
-from assay_gateway.bodies import MAX_BODY_BYTES
-from assay_gateway.domain import HTTP_STATUS
-from assay_testkit.gateway import Records
+from assay_gateway.adapters.http.body_limit import MAX_BODY_BYTES
+from assay_gateway.domain.problem_status import HTTP_STATUS
+from assay_testkit.gateway.services import Records
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -6,7 +6,8 @@ import httpx
 import pytest
 
 from assay_contracts.rpc import GetStatus, IngestSubmit, ListSkills
-from assay_testkit.gateway import WARNING, Ingest, Records, sample_detail, sample_status
+from assay_testkit.gateway.samples import WARNING, sample_detail, sample_status
+from assay_testkit.gateway.services import Ingest, Records
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,9 +11,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from assay_contracts.rpc import SMALL_UPLOAD_BYTES, IngestSubmit, Problem, ProblemDetails
-from assay_gateway.domain import MAX_UPLOAD_BYTES
-from assay_testkit.gateway import ADMIN_TOKEN, WARNING, Ingest
+from assay_gateway.domain.uploads import MAX_UPLOAD_BYTES
+from assay_testkit.gateway.running import ADMIN_TOKEN
+from assay_testkit.gateway.samples import WARNING
+from assay_testkit.gateway.services import Ingest
 from assay_testkit.servers import RunningNats
+from assay_testkit.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -236,9 +239,10 @@ async def test_a_client_that_goes_away_leaves_nothing_behind(gateway: str, inges
         writer.write(HEAD + CHUNK)
         await writer.drain()
         writer.close()
-        async with asyncio.timeout(30):
-            while "client_gone" not in [entry["event"] for entry in logs]:
-                await asyncio.sleep(0.01)
+        await until(
+            lambda: "client_gone" in [entry["event"] for entry in logs],
+            why="it is noted that the client has gone",
+        )
 
     assert {entry["log_level"] for entry in logs} == {"info"}
     assert ingest.asked == []

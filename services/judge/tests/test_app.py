@@ -2,10 +2,15 @@ import pytest
 from pydantic import SecretStr
 
 from assay_agentkit.models import ModelMisconfigured
-from assay_agentkit.rehearsal import RehearsalModel
 from assay_judge.adapters.agents import GRADER_PROMPT, PLANNER_PROMPT, REPORTER_PROMPT, prompt
 from assay_judge.app import create_app, open_agents
+from assay_judge.domain.grading import GradeDraft
+from assay_judge.domain.plan import TaskPlan
+from assay_judge.domain.prose import ProseDraft
 from assay_judge.settings import Settings
+from assay_rehearsal import grader, reporter
+from assay_rehearsal.model import RehearsalModel
+from assay_rehearsal.planner import policy as planner
 
 URL = SecretStr("nats://judge:x@127.0.0.1:4222")
 
@@ -44,3 +49,9 @@ def test_a_model_that_cannot_be_opened_stops_the_start() -> None:
 @pytest.mark.parametrize("version", [PLANNER_PROMPT, GRADER_PROMPT, REPORTER_PROMPT])
 def test_every_prompt_is_there(version: str) -> None:
     assert "instruction" in prompt(version)
+
+
+def test_the_rehearsal_answers_with_the_tools_that_the_judge_offers() -> None:
+    assert TaskPlan.__name__ == planner.ANSWER_TOOL
+    assert GradeDraft.__name__ == grader.ANSWER_TOOL
+    assert ProseDraft.__name__ == reporter.ANSWER_TOOL

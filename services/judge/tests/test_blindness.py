@@ -7,17 +7,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from assay_agentkit.rehearsal import Reply, ToolUse
 from assay_contracts.validations import ValidationPlanned
-from assay_judge.domain.blindness import Secret, leaks
-from assay_judge.service import PlanTasks
+from assay_judge.domain.blindness import HiddenSkill, leaks
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_rehearsal.conversation import Reply, ToolUse
 from assay_testkit.judge import judge_agents, planning_of
 
 PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")
 
 
-def secret(name: str, description: str = "Works on things.") -> Secret:
-    return Secret(skill_name=name, description=description, paths=PATHS)
+def hidden(name: str, description: str = "Works on things.") -> HiddenSkill:
+    return HiddenSkill(name=name, description=description, paths=PATHS)
 
 
 words = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=2, max_size=9)
@@ -47,19 +47,19 @@ def test_every_spelling_of_the_name_is_noticed(
 ) -> None:
     assert callable(case)
     respelled = joint.join(case(part) for part in name.split("-"))
-    assert leaks(around.format(respelled), secret(name))
+    assert leaks(around.format(respelled), hidden(name))
 
 
 @given(names)
 def test_camel_case_is_noticed(name: str) -> None:
     first, *rest = name.split("-")
-    assert leaks(f"Call {first}{''.join(part.title() for part in rest)} now.", secret(name))
+    assert leaks(f"Call {first}{''.join(part.title() for part in rest)} now.", hidden(name))
 
 
 @given(names, st.sampled_from([" ", ".", "-", "\u200b", " · "]))
 def test_a_name_spelled_out_is_noticed(name: str, gap: str) -> None:
     assume(len(name.replace("-", "")) >= 6)
-    assert leaks(f"Ask {gap.join(name.replace('-', ''))} about it.", secret(name))
+    assert leaks(f"Ask {gap.join(name.replace('-', ''))} about it.", hidden(name))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_name_spelled_out_is_noticed(name: str, gap: str) -> None:
     ],
 )
 def test_letters_that_only_look_alike_are_noticed(respelled: str) -> None:
-    assert leaks(f"Let {respelled} do it.", secret("csv-analyzer"))
+    assert leaks(f"Let {respelled} do it.", hidden("csv-analyzer"))
 
 
 @settings(max_examples=25, deadline=None)
@@ -96,7 +96,7 @@ def test_no_respelling_gets_past_the_planner(
         "success_criterion": "The count is right.",
         "checks": [{"kind": "file", "path": "count.txt"}],
     }
-    assume(place != "path" or leaks(task["files"][0]["path"], secret(name)))  # type: ignore[index]
+    assume(place != "path" or leaks(task["files"][0]["path"], hidden(name)))  # type: ignore[index]
     manual = f"---\nname: {name}\ndescription: Works on things.\n---\n\n# Things\n"
     bundles, request = planning_of(name, {"SKILL.md": manual}, 1)
     agents = judge_agents(planner=lambda _: Reply(calls=(ToolUse("TaskPlan", {"tasks": [task]}),)))
@@ -112,7 +112,7 @@ def test_text_without_a_trace_of_the_name_is_blind(text: str, name: str) -> None
     squeezed = re.sub(r"[\W_]", "", text.casefold())
     assume(not any(part in squeezed for part in name.split("-")))
     assume("skill" not in text.casefold())
-    assert leaks(text, secret(name)) == ()
+    assert leaks(text, hidden(name)) == ()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_text_without_a_trace_of_the_name_is_blind(text: str, name: str) -> None
     ],
 )
 def test_paths_of_the_skill_are_noticed(path: str) -> None:
-    assert leaks(f"Have a look at {path} first.", secret("table-tools"))
+    assert leaks(f"Have a look at {path} first.", hidden("table-tools"))
 
 
 @pytest.mark.parametrize(
@@ -140,21 +140,21 @@ def test_paths_of_the_skill_are_noticed(path: str) -> None:
     ],
 )
 def test_ordinary_words_are_not(text: str) -> None:
-    assert leaks(text, secret("table-tools")) == ()
+    assert leaks(text, hidden("table-tools")) == ()
 
 
 @pytest.mark.parametrize(
     "text", ["Use the pdf skill.", "Try `pdf` on it.", "the skill: PDF", "with the pdf tool"]
 )
 def test_a_name_that_is_a_plain_word_counts_where_it_is_used_as_a_name(text: str) -> None:
-    assert leaks(text, secret("pdf", "Fills in PDF forms."))
+    assert leaks(text, hidden("pdf", "Fills in PDF forms."))
 
 
 def test_a_name_that_is_a_plain_word_may_be_used_as_one() -> None:
     assert not leaks(
-        "Merge these PDF files into one.pdf, please.", secret("pdf", "Fills PDF forms.")
+        "Merge these PDF files into one.pdf, please.", hidden("pdf", "Fills PDF forms.")
     )
-    assert leaks("Merge these PDF files.", secret("pdf", "Fills in forms."))
-    assert not leaks("请统计这些数据。", secret("统计", "统计文本的行数和字数。"))
-    assert leaks("请统计这些数据。", secret("统计", "数一数文本的行数和字数。"))
-    assert leaks("用`统计`处理。", secret("统计", "统计文本的行数和字数。"))
+    assert leaks("Merge these PDF files.", hidden("pdf", "Fills in forms."))
+    assert not leaks("请统计这些数据。", hidden("统计", "统计文本的行数和字数。"))
+    assert leaks("请统计这些数据。", hidden("统计", "数一数文本的行数和字数。"))
+    assert leaks("用`统计`处理。", hidden("统计", "统计文本的行数和字数。"))

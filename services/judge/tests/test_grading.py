@@ -2,14 +2,14 @@
 
 import pytest
 
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_contracts.base import Result
 from assay_contracts.grades import RunGraded
 from assay_contracts.runs import Trace
 from assay_contracts.tasks import CheckResult
-from assay_judge.rehearsal.grader import grade_policy
-from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD
-from assay_judge.service import GradeRun
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
+from assay_rehearsal.grader import grader_policy
+from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 from assay_testkit.judge import checked, command, grading_of, judge_agents, task, trace_of
 
 PLEA = (
@@ -19,7 +19,7 @@ PLEA = (
 Work = tuple[Trace, tuple[CheckResult, ...]]
 
 
-async def graded(*work: Work, policy: Policy = grade_policy, samples: int = 1) -> Result:
+async def graded(*work: Work, policy: Policy = grader_policy, samples: int = 1) -> Result:
     traces, request = grading_of(*work)
     return await GradeRun(traces=traces, agents=judge_agents(grader=policy), samples=samples)(
         request
@@ -74,7 +74,7 @@ async def test_every_task_of_a_run_is_graded_in_its_order() -> None:
 
 async def test_where_little_can_be_told_little_is_said() -> None:
     traces, request = grading_of((trace_of([OK]), checked(True)))
-    vague = task(success_criterion=f"{LITTLE_CAN_BE_TOLD} it can be read.")
+    vague = task(success_criterion=f"{NO_COMMAND_CRITERION} it can be read.")
     request = request.model_copy(update={"tasks": (vague,)})
     result = await GradeRun(traces=traces, agents=judge_agents(), samples=1)(request)
     assert isinstance(result, RunGraded)

@@ -1,11 +1,12 @@
 import pytest
 
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, TaskFile
-from assay_judge.domain.blindness import Secret
-from assay_judge.domain.plan import PlannedTask, TaskPlan, as_tasks, plan_problems
+from assay_judge.domain.plan import PlannedTask, TaskPlan, as_tasks, rules_for
 
 DESCRIPTION = "Counts the words and lines of a text file and writes the numbers to a short report."
-SECRET = Secret("word-counter", DESCRIPTION, ("SKILL.md", "scripts/count.py"))
+RULES = rules_for(
+    skill_name="word-counter", description=DESCRIPTION, paths=("SKILL.md", "scripts/count.py")
+)
 QUESTIONS = (
     "How long is the speech in `speech.txt`? Put the figures in `figures.txt`.",
     "My editor wants to know how many lines `novel.txt` has. Answer in `lines.txt`.",
@@ -25,8 +26,7 @@ def planned(
 
 
 def problems(*tasks: PlannedTask, count: int | None = None) -> str:
-    plan = TaskPlan(tasks=tasks)
-    return "\n".join(plan_problems(plan, secret=SECRET, task_count=count or len(tasks)))
+    return "\n".join(RULES.problems(tasks, task_count=count or len(tasks)))
 
 
 def test_a_good_plan_has_no_problems_and_becomes_numbered_tasks() -> None:

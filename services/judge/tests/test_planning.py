@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from assay_agentkit.agents import Bounds
-from assay_agentkit.matching import best_match
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
-from assay_agentkit.rehearse_commands import commands_for_task
+from assay_agentkit.bounds import Bounds
 from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned
-from assay_judge.rehearsal.planner import LITTLE_CAN_BE_TOLD, plan_policy
-from assay_judge.service import PlanTasks
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
+from assay_rehearsal.matching import best_match
+from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
+from assay_rehearsal.task_commands import commands_for_task
 from assay_skillkit.document import parse_skill
-from assay_testkit.judge import WORD_COUNTER, judge_agents, planning_of
+from assay_testkit.judge import REHEARSED_PLANNER, WORD_COUNTER, judge_agents, planning_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "skills"
 QUICK_HELLO: dict[str, str | bytes] = {
@@ -43,7 +43,7 @@ async def planned(
     name: str,
     files: dict[str, str | bytes],
     *,
-    policy: Policy = plan_policy,
+    policy: Policy = REHEARSED_PLANNER,
     count: int = 3,
     known: tuple[Task, ...] = (),
 ) -> ValidationPlanned:
@@ -155,7 +155,7 @@ async def test_a_skill_without_commands_is_tried_for_what_can_be_told() -> None:
     assert result.failure is None
     assert len({task.prompt for task in result.tasks}) == 3
     for task in result.tasks:
-        assert task.success_criterion.startswith(LITTLE_CAN_BE_TOLD)
+        assert task.success_criterion.startswith(NO_COMMAND_CRITERION)
         assert any(isinstance(check, PatternCheck) for check in task.checks)
 
 

@@ -7,8 +7,8 @@ from pydantic import SecretStr
 
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.app import open_agents
-from assay_judge.service import PlanTasks
 from assay_judge.settings import Settings
+from assay_judge.use_cases.plan_tasks import PlanTasks
 from assay_testkit.judge import WORD_COUNTER, planning_of
 from assay_testkit.models import (
     Answer,

@@ -1,11 +1,11 @@
 import pytest
 
-from assay_agentkit.rehearsal import Policy, Reply, ToolUse, Turn
 from assay_contracts.grades import Evidence, Grade
 from assay_contracts.reports import ReportWritten
 from assay_contracts.validations import Verdict
-from assay_judge.rehearsal.reporter import report_policy
-from assay_judge.service import WriteReport
+from assay_judge.use_cases.write_report import WriteReport
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
+from assay_rehearsal.reporter import reporter_policy
 from assay_testkit.judge import judge_agents, report_of, reporting_of
 
 
@@ -21,7 +21,9 @@ def grade(task_id: str, number: int) -> Grade:
 REPORT = report_of(grades=(grade("t1", 5), grade("t2", 5), grade("t3", 1)))
 
 
-async def written(policy: Policy = report_policy, *, verdict: Verdict = "passed") -> ReportWritten:
+async def written(
+    policy: Policy = reporter_policy, *, verdict: Verdict = "passed"
+) -> ReportWritten:
     report = REPORT.model_copy(update={"verdict": verdict, "reason": "Two tasks were done."})
     result = await WriteReport(agents=judge_agents(reporter=policy))(reporting_of(report))
     assert isinstance(result, ReportWritten)

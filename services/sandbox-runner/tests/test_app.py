@@ -13,13 +13,14 @@ from assay_contracts.runs import RunFinished, Trace
 from assay_contracts.tasks import FileCheck
 from assay_contracts.validations import CleanupFinished, CleanupRequested, ValidationProgressed
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
-from assay_sandbox_runner.adapters.fake import FakeProvider
-from assay_sandbox_runner.app import create_app, sweeping
-from assay_sandbox_runner.ports import SandboxUnavailable
+from assay_sandbox_runner.app import create_app
 from assay_sandbox_runner.settings import Settings
+from assay_sandbox_runner.workers.sweep import sweeping
+from assay_sandboxes.fake.provider import FakeProvider
+from assay_sandboxes.port import SandboxUnavailable
 from assay_servicekit.bus import Bus
 from assay_servicekit.settings import ServiceSettings
-from assay_testkit.runner import SKILL, VALIDATION, Store, a_run, a_task
+from assay_testkit.runner import Store, a_run, a_task, about_snapshots
 from assay_testkit.servers import RunningNats
 
 PATIENCE_S = 20.0
@@ -73,16 +74,7 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
         progress = await asyncio.wait_for(scorer.progress.get(), PATIENCE_S)
         assert progress.detail == "1 task"
 
-        await scorer.bus.say(
-            CleanupRequested(
-                validation_id=VALIDATION,
-                step_id=f"{VALIDATION}.cleanup",
-                attempt=1,
-                skill_id=SKILL,
-                skill_name=skill.name,
-                snapshots=("candidate",),
-            )
-        )
+        await scorer.bus.say(about_snapshots(CleanupRequested, "candidate"))
         cleaned = await asyncio.wait_for(scorer.cleanups.get(), PATIENCE_S)
         assert cleaned.failure is None
 
@@ -103,10 +95,12 @@ class Unsteady(FakeProvider):
 
 
 async def test_sweeping_goes_on_after_a_failure(tmp_path: Path) -> None:
-    provider = Unsteady()
+    provider, bundles = Unsteady(), BundlesOnDisk(Store(), tmp_path)
 
     async with sweeping(
-        provider, BundlesOnDisk(Store(), tmp_path), every=timedelta(milliseconds=10)
+        sandboxes=provider.sweep,
+        bundles=lambda: asyncio.to_thread(bundles.sweep),
+        every=timedelta(milliseconds=10),
     ):
         for _ in range(3):
             await asyncio.wait_for(provider.sweeps.get(), PATIENCE_S)

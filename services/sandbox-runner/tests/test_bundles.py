@@ -11,7 +11,7 @@ import pytest
 
 from assay_contracts.runs import MountedSkill
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
-from assay_sandbox_runner.run_ports import StoreFailed
+from assay_sandbox_runner.ports import StoreFailed
 from assay_testkit.runner import MANUAL, SCRIPT, Store
 
 DAY_S = 24 * 3600

@@ -6,11 +6,16 @@ import pytest
 
 from assay_contracts.runs import RunFinished
 from assay_contracts.tasks import FileCheck
-from assay_sandbox_runner.conformance import Kit
+from assay_sandboxes.conformance.under_test import Kit
 from assay_testkit.runner import MANUAL, VALIDATION, Runner, a_run, a_task
 
 
-@pytest.mark.parametrize("kit", ["bubblewrap", "daytona"], indirect=True)
+@pytest.fixture(params=["bubblewrap", "daytona"])
+def kit(request: pytest.FixtureRequest) -> Kit:
+    given: Kit = request.getfixturevalue(request.param)
+    return given
+
+
 @pytest.mark.parametrize("name", ["données-csv", "技能", "技" * 64], ids=["accent", "han", "long"])
 async def test_a_skill_of_that_name_is_found_and_used(name: str, kit: Kit, tmp_path: Path) -> None:
     runner = Runner(kit.provider, tmp_path / "runner")

@@ -127,14 +127,14 @@ async def completions(nats: RunningNats) -> list[ValidationCompleted]:
 
 
 async def test_an_upload_ends_in_one_completion_and_a_report(
-    fresh_nats_server: RunningNats, database_url: str
+    emptied_nats_server: RunningNats, migrated_url: str
 ) -> None:
     async with (
-        scorer(fresh_nats_server, database_url),
-        workers(fresh_nats_server),
-        asker(fresh_nats_server) as bus,
+        scorer(emptied_nats_server, migrated_url),
+        workers(emptied_nats_server),
+        asker(emptied_nats_server) as bus,
     ):
-        reply = await upload(fresh_nats_server, "csv-analyzer")
+        reply = await upload(emptied_nats_server, "csv-analyzer")
         status = await ended(bus, reply)
         assert (status.verdict, status.validation_stage) == ("passed", "completed")
         view = await bus.ask(GetReport(skill_id=reply.skill_id))
@@ -142,22 +142,22 @@ async def test_an_upload_ends_in_one_completion_and_a_report(
         assert report.scores is not None
         assert report.scores.overall == 100.0
         async with asyncio.timeout(PATIENCE_S):
-            while not (said := await completions(fresh_nats_server)):
+            while not (said := await completions(emptied_nats_server)):
                 await asyncio.sleep(0.05)
         assert [completed.validation_id for completed in said] == [reply.validation_id]
 
 
 @pytest.mark.parametrize("when", ["before the work is taken", "after the work was taken"])
 async def test_work_lost_on_the_bus_is_asked_for_again(
-    fresh_nats_server: RunningNats, database_url: str, when: str
+    emptied_nats_server: RunningNats, migrated_url: str, when: str
 ) -> None:
     async with (
-        scorer(fresh_nats_server, database_url),
-        asker(fresh_nats_server) as bus,
+        scorer(emptied_nats_server, migrated_url),
+        asker(emptied_nats_server) as bus,
     ):
-        reply = await upload(fresh_nats_server, "csv-analyzer")
+        reply = await upload(emptied_nats_server, "csv-analyzer")
         operator = Bus(
-            ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("scorer"))), "scorer"
+            ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("scorer"))), "scorer"
         )
         await operator.connect()
         js = operator.jetstream()
@@ -166,7 +166,7 @@ async def test_work_lost_on_the_bus_is_asked_for_again(
                 await asyncio.sleep(0.02)
         if when == "after the work was taken":
             judge = Bus(
-                ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("judge"))), "judge"
+                ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge"
             )
             await judge.connect()
             subscription = await judge.jetstream().pull_subscribe_bind(
@@ -178,16 +178,16 @@ async def test_work_lost_on_the_bus_is_asked_for_again(
         else:
             await js.purge_stream("WORK")
         await operator.stop()
-        async with workers(fresh_nats_server) as asked:
+        async with workers(emptied_nats_server) as asked:
             assert (await ended(bus, reply)).verdict == "passed"
         assert asked[0].attempt > 1
 
 
 async def test_what_the_outbox_holds_survives_a_bus_outage(
-    fresh_nats_server: RunningNats, database_url: str
+    fresh_nats_server: RunningNats, migrated_url: str
 ) -> None:
     async with (
-        scorer(fresh_nats_server, database_url),
+        scorer(fresh_nats_server, migrated_url),
         workers(fresh_nats_server),
         asker(fresh_nats_server) as bus,
     ):
@@ -199,37 +199,37 @@ async def test_what_the_outbox_holds_survives_a_bus_outage(
 
 
 async def test_a_result_said_twice_after_the_end_changes_nothing(
-    fresh_nats_server: RunningNats, database_url: str
+    emptied_nats_server: RunningNats, migrated_url: str
 ) -> None:
     async with (
-        scorer(fresh_nats_server, database_url),
-        asker(fresh_nats_server) as bus,
+        scorer(emptied_nats_server, migrated_url),
+        asker(emptied_nats_server) as bus,
     ):
-        async with workers(fresh_nats_server) as asked:
-            reply = await upload(fresh_nats_server, "csv-analyzer")
+        async with workers(emptied_nats_server) as asked:
+            reply = await upload(emptied_nats_server, "csv-analyzer")
             before = await ended(bus, reply)
-        judge = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("judge"))), "judge")
+        judge = Bus(ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge")
         await judge.connect()
         late = ValidationPlanned.model_validate(well_done(asked[0]).model_dump())
         await judge.say(late.model_copy(update={"attempt": 7}))
         await judge.stop()
-        other = await upload(fresh_nats_server, "another-skill")
-        async with workers(fresh_nats_server):
+        other = await upload(emptied_nats_server, "another-skill")
+        async with workers(emptied_nats_server):
             await ended(bus, other)
         after = await bus.ask(GetStatus(skill_id=reply.skill_id))
         assert after == before
 
 
 async def test_approved_skills_are_tested_again_with_the_next_one(
-    fresh_nats_server: RunningNats, database_url: str
+    emptied_nats_server: RunningNats, migrated_url: str
 ) -> None:
     async with (
-        scorer(fresh_nats_server, database_url),
-        workers(fresh_nats_server) as asked,
-        asker(fresh_nats_server) as bus,
+        scorer(emptied_nats_server, migrated_url),
+        workers(emptied_nats_server) as asked,
+        asker(emptied_nats_server) as bus,
     ):
         for number, name in enumerate(("alpha", "beta", "gamma"), start=1):
-            reply = await upload(fresh_nats_server, name)
+            reply = await upload(emptied_nats_server, name)
             assert (await ended(bus, reply)).verdict == "passed"
             approved = await bus.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
             assert approved.runtime_version == f"v1.{number}"

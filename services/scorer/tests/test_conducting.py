@@ -1,15 +1,12 @@
-"""The use cases on a real database, whatever happens: in any order, twice, lost, crashed.
-
-What crashes loses its memory and its open transaction; what was said to the bus stays said.
-"""
+"""The use cases on a real database, whatever happens: in any order, twice, lost, crashed."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, cast, get_args
+from typing import Final, Literal, get_args
 from uuid import UUID
 
 from hypothesis import Phase, given, settings
@@ -18,7 +15,7 @@ from nats.errors import Error as NatsError
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_contracts.base import Message, Result, Work
+from assay_contracts.base import Result, Work
 from assay_contracts.full_tests import (
     CancelFullTest,
     FullTestCompleted,
@@ -28,28 +25,18 @@ from assay_contracts.full_tests import (
 from assay_contracts.review import ApproveSkill, DeleteSkill, RejectSkill, RevalidateSkill
 from assay_contracts.rpc import ProblemError
 from assay_contracts.runs import RunFinished
-from assay_contracts.topology import WORK_MESSAGES
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationCompleted
-from assay_scorer.adapters.migrate import migrate
-from assay_scorer.adapters.outbox import Outbox
-from assay_scorer.adapters.records import PostgresRecords, open_engine
-from assay_scorer.domain.conductor import DeadlinePassed, WentQuiet
-from assay_scorer.full_tests import EndAbandoned, FullTests
-from assay_scorer.ports import Transaction
-from assay_scorer.review import Review
-from assay_scorer.service import Conduct, Register, TakeResult
-from assay_servicekit.bus import Bus
-from assay_testkit.scorer import Shelf, Silent, an_upload, gone_wrong, open_work_of, well_done
+from assay_scorer.adapters.database import open_engine
+from assay_scorer.adapters.outbox import PostgresOutbox
+from assay_scorer.domain.inputs import DeadlinePassed, WentQuiet
+from assay_scorer.workers.outbox_relay import OutboxRelay
+from assay_testkit.scorer import an_upload, gone_wrong, well_done
+from assay_testkit.scorer_crashes import BreakingBus, ClockBehind, CrashError, CrashingRecords
+from assay_testkit.scorer_on_database import Scorer
 
 MAX_ACTIVE = 2
 MAX_FULL_TEST_SKILLS = 2
 NAMES = ("alpha", "beta", "gamma", "delta")
-READ: Final[tuple[type[Message], ...]] = (
-    *WORK_MESSAGES,
-    ValidationCompleted,
-    FullTestCompleted,
-)
-MESSAGES: Final = {message.SUBJECT: message for message in READ}
 Kind = Literal[
     "upload", "relay", "work", "fail", "lose", "hear", "hear again", "wait", "approve", "reject",
     "revalidate", "delete", "full test", "cancel full test", "reconcile",
@@ -80,87 +67,14 @@ EVENTS: Final = st.lists(
 )
 
 
-class CrashError(Exception):
-    """The process is gone."""
-
-
-@dataclass
-class CrashingRecords(PostgresRecords):
-    """Crashes after so many steps of transactions, their ends among them."""
-
-    engine: AsyncEngine
-    steps_left: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__init__(self.engine)
-
-    def step(self) -> None:
-        if self.steps_left is not None:
-            self.steps_left -= 1
-            if self.steps_left == 0:
-                raise CrashError
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Any]:
-        async with super().transaction() as transaction:
-            yield _Stepwise(transaction, self.step)
-            self.step()
-        self.step()
-
-
-class _Stepwise:
-    def __init__(self, transaction: Transaction, step: Callable[[], None]) -> None:
-        self._transaction = transaction
-        self._step = step
-
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
-        method = getattr(self._transaction, name)
-
-        async def stepped(*args: object, **named: object) -> object:
-            result = await method(*args, **named)
-            self._step()
-            return result
-
-        return stepped
-
-
-class Clock:
-    """Behind the real one, so that what is due by it is due."""
-
-    def __init__(self) -> None:
-        self.now = datetime.now(UTC) - timedelta(days=30)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(milliseconds=1)
-        return self.now
-
-
-@dataclass
-class Wire:
-    """A bus that keeps one of each key, and may break at any word."""
-
-    said: dict[str, Message] = field(default_factory=dict)
-    words_left: int | None = None
-
-    async def publish(self, subject: str, body: bytes, dedup_key: str) -> int:
-        if self.words_left is not None:
-            self.words_left -= 1
-            if self.words_left < 0:
-                raise NatsError
-        model = MESSAGES.get(subject.removesuffix(".solo").removesuffix(".background"))
-        if model is not None and dedup_key not in self.said:
-            self.said[dedup_key] = model.model_validate_json(body)
-        return len(self.said)
-
-
 class World:
     """Uploads, workers that answer in any order, admins, and a scorer that keeps dying."""
 
     def __init__(self, runner: asyncio.Runner, engine: AsyncEngine) -> None:
         self.runner = runner
         self.engine = engine
-        self.clock = Clock()
-        self.wire = Wire()
+        self.clock = ClockBehind()
+        self.bus = BreakingBus()
         self.answered: set[str] = set()
         self.facts: list[Result] = []
         self.heard: list[Result] = []
@@ -184,15 +98,18 @@ class World:
         for name in NAMES[1:]:
             await self._upload(name, None)
 
-    def conduct(self, crash: int | None = None) -> Conduct:
-        return Conduct(
-            records=CrashingRecords(self.engine, crash),
-            reports=Shelf(),
-            announcer=Silent(),
+    def scorer(self, crash_after: int | None = None) -> Scorer:
+        return Scorer(
+            self.engine,
+            records=CrashingRecords(self.engine, crash_after),
             clock=self.clock,
             max_active=MAX_ACTIVE,
             max_full_test_skills=MAX_FULL_TEST_SKILLS,
         )
+
+    def relay(self) -> OutboxRelay:
+        outbox = PostgresOutbox(self.engine)
+        return OutboxRelay(outbox=outbox, bus=self.bus, clock=lambda: datetime.now(UTC))
 
     # -- what happens ---------------------------------------------------------------------------
 
@@ -207,8 +124,8 @@ class World:
             case "upload":
                 await self._upload(NAMES[which % len(NAMES)], crash)
             case "relay":
-                self.wire.words_left = crash
-                await Outbox(self.engine, cast("Bus", self.wire)).relay()
+                self.bus.words_left = crash
+                await self.relay().relay()
             case "work":
                 self._work(which, lambda work: well_done(work, grade=1 if which == 0 else 5))
             case "fail":
@@ -221,26 +138,25 @@ class World:
             case "wait":
                 await self._wait(timedelta(minutes=which), crash)
             case "full test" | "cancel full test" | "reconcile":
-                await self._full_test(event.kind, self.conduct(crash))
+                await self._full_test(event.kind, self.scorer(crash))
             case _:
                 await self._review(NAMES[which % len(NAMES)], event.kind, crash)
 
     async def _upload(self, name: str, crash: int | None) -> None:
-        conduct = self.conduct(crash)
-        await Register(conduct=conduct, start_soon=lambda: None)(an_upload(name))
-        await conduct.start_queued()
+        scorer = self.scorer(crash)
+        await scorer.ask(an_upload(name))
+        await scorer.start_queued()
 
-    async def _full_test(self, action: Kind, conduct: Conduct) -> None:
-        full_tests = FullTests(conduct=conduct, start_soon=lambda: None, end_soon=lambda: None)
+    async def _full_test(self, action: Kind, scorer: Scorer) -> None:
         if action == "full test":
-            await full_tests.start(StartFullTest(actor="ann"))
+            await scorer.ask(StartFullTest(actor="ann"))
         elif action == "cancel full test":
-            for each in (await full_tests.listed(ListFullTests())).full_tests[:1]:
+            for each in (await scorer.ask(ListFullTests())).full_tests[:1]:
                 cancel = CancelFullTest(full_test_id=each.full_test_id, actor="ann")
-                await full_tests.cancel(cancel)
+                await scorer.ask(cancel)
         else:
-            await EndAbandoned(conduct=conduct)()
-        await conduct.start_queued()
+            await scorer.end_abandoned_tests()
+        await scorer.start_queued()
 
     def _work(self, which: int, answer: Callable[[Work], Result]) -> None:
         """Some worker answers what it was asked."""
@@ -256,7 +172,7 @@ class World:
     def _asked(self) -> list[Work]:
         return [
             message
-            for message in self.wire.said.values()
+            for message in self.bus.said.values()
             if isinstance(message, Work)
             and not isinstance(message, CleanupRequested | KeepRequested)
             and f"{message.step_id}:{message.attempt}" not in self.answered
@@ -266,7 +182,7 @@ class World:
         """A fact that is not taken in to the end stays on the bus."""
         if facts:
             fact = facts[which % len(facts)]
-            await TakeResult(conduct=self.conduct(crash))(fact)
+            await self.scorer(crash).take(fact)
             facts.remove(fact)
             self.heard.append(fact)
 
@@ -275,39 +191,34 @@ class World:
         if asked := self._asked():
             work = asked[which % len(asked)]
             quiet = WentQuiet(step_id=work.step_id, attempt=work.attempt)
-            await self.conduct(crash)(work.validation_id, quiet)
+            await self.scorer(crash).conduct(work.validation_id, quiet)
             self.answered.add(f"{work.step_id}:{work.attempt}")
 
     async def _wait(self, time: timedelta, crash: int | None) -> None:
         self.clock.now += time
-        conduct = self.conduct(crash)
+        scorer = self.scorer(crash)
         for row in await self._rows():
             if row.step not in ("queued", "done"):
-                await conduct(row.id, DeadlinePassed())
+                await scorer.conduct(row.id, DeadlinePassed())
 
     async def _review(self, name: str, action: Kind, crash: int | None) -> None:
         skill_id = next((row.skill_id for row in await self._rows() if row.name == name), None)
         if skill_id is None:
             return
-        review = Review(
-            conduct=self.conduct(crash),
-            start_soon=lambda: None,
-            clear_soon=lambda: None,
-            candidate_ttl=timedelta(days=100),
-        )
+        scorer = self.scorer(crash)
         match action:
             case "approve":
-                await review.approve(ApproveSkill(skill_id=skill_id, actor="ann"))
+                await scorer.ask(ApproveSkill(skill_id=skill_id, actor="ann"))
             case "reject":
-                await review.reject(RejectSkill(skill_id=skill_id, actor="ann", reason="No."))
+                await scorer.ask(RejectSkill(skill_id=skill_id, actor="ann", reason="No."))
             case "revalidate":
-                await review.revalidate(RevalidateSkill(skill_id=skill_id, actor="ann"))
+                await scorer.ask(RevalidateSkill(skill_id=skill_id, actor="ann"))
             case _:
-                await review.delete(DeleteSkill(skill_id=skill_id, actor="ann"))
+                await scorer.ask(DeleteSkill(skill_id=skill_id, actor="ann"))
 
     # -- what always holds ----------------------------------------------------------------------
 
-    async def _rows(self) -> list[Row[Any]]:
+    async def _rows(self) -> list[Row[tuple[object, ...]]]:
         async with self.engine.connect() as connection:
             rows = await connection.execute(
                 text(
@@ -353,19 +264,19 @@ class World:
         self.is_in_order()
         completions = [
             message.validation_id
-            for message in self.wire.said.values()
+            for message in self.bus.said.values()
             if isinstance(message, ValidationCompleted)
         ]
         assert Counter(completions) == self.runner.run(self._completed())
         ended = [
             message.full_test_id
-            for message in self.wire.said.values()
+            for message in self.bus.said.values()
             if isinstance(message, FullTestCompleted)
         ]
         assert Counter(ended) == Counter(self.runner.run(self._full_test_ids()))
         cleaned = {
             snapshot
-            for message in self.wire.said.values()
+            for message in self.bus.said.values()
             if isinstance(message, CleanupRequested)
             for snapshot in message.snapshots
         }
@@ -377,24 +288,24 @@ class World:
         assert self.snapshots - cleaned <= owned
 
     async def _to_rest(self) -> None:
-        conduct = self.conduct()
-        self.wire.words_left = None
-        outbox = Outbox(self.engine, cast("Bus", self.wire))
+        scorer = self.scorer()
+        self.bus.words_left = None
+        relay = self.relay()
         while True:
-            while await outbox.relay():
+            while await relay.relay():
                 pass
             while self.facts:
                 await self._hear(self.facts, 0, None)
-            await EndAbandoned(conduct=conduct)()
-            await conduct.start_queued()
+            await scorer.end_abandoned_tests()
+            await scorer.start_queued()
             rows = [row for row in await self._rows() if row.step != "done"]
             if not rows:
                 break
             for row in rows:
                 # What was lost or answered badly is asked for until it is answered well.
-                for work in await open_work_of(conduct, row.id):
+                for work in await scorer.open_work(row.id):
                     self._say(well_done(work))
-        while await outbox.relay():
+        while await relay.relay():
             pass
 
     async def _full_test_ids(self) -> list[UUID]:
@@ -426,10 +337,9 @@ def _possible(step: str, verdict: str | None) -> set[str]:
     }[verdict or ""]
 
 
-def test_whatever_happens_every_validation_ends_once_and_leaves_nothing(database_url: str) -> None:
+def test_whatever_happens_every_validation_ends_once_and_leaves_nothing(migrated_url: str) -> None:
     with asyncio.Runner() as runner:
-        engine = open_engine(database_url)
-        runner.run(migrate(engine))
+        engine = open_engine(migrated_url)
 
         @settings(
             max_examples=8,

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from alembic import command
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_contracts.base import Work
@@ -16,15 +16,19 @@ from assay_contracts.runs import Package, RunFinished
 from assay_contracts.skills import Dependencies
 from assay_contracts.tasks import Task, TaskFile
 from assay_contracts.validations import ValidationPlanned
+from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.environments import from_document, remove_unused
 from assay_scorer.adapters.migrate import alembic_config
-from assay_scorer.adapters.records import PostgresRecords, open_engine
-from assay_scorer.domain.conductor import Admitted, Decision, Fact, decide
+from assay_scorer.adapters.records import PostgresRecords
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import Environment
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work, work_for
 from assay_testkit.scorer import NOW, a_validation, an_environment, an_upload, started, well_done
+from assay_testkit.scorer_on_database import Scorer
 
 BUS_TAKES = 1024 * 1024
 NAMES = [f"skill-{n:03d}-{'x' * 50}" for n in range(200)]
@@ -71,7 +75,7 @@ def answered(validation: Validation, work: Work) -> Decision:
                 for grade in result.grades
             )
             result = result.model_copy(update={"grades": grades})
-    assert isinstance(result, Fact)
+    assert isinstance(result, ConductorInput)
     return decide(validation, result, NOW)
 
 
@@ -121,20 +125,20 @@ def test_a_grading_of_the_longest_tasks_fits_into_a_message() -> None:
     assert len(grading.model_dump_json().encode()) < BUS_TAKES
 
 
-async def count(engine: AsyncEngine, table: str) -> int:
+async def count(engine: AsyncEngine, name: str) -> int:
     async with engine.connect() as connection:
-        return int(await connection.scalar(text(f"select count(*) from {table}")) or 0)  # noqa: S608
+        return await connection.scalar(select(func.count()).select_from(table(name))) or 0
 
 
 async def stored(engine: AsyncEngine, name: str, environment: Environment) -> Validation:
     """A new validation that starts from this environment."""
     records = PostgresRecords(engine)
-    reply = await records.register(an_upload(name), NOW)
+    reply = await Scorer(engine).ask(an_upload(name))
     async with records.transaction() as transaction:
-        queued = await transaction.locked(started(reply))
+        queued = await transaction.lock_validation(started(reply))
         assert queued is not None
         decision = decide(queued, Admitted(environment=environment), NOW)
-        await transaction.store(decision, NOW)
+        await transaction.save_decision(decision, NOW)
     return decision.validation
 
 
@@ -150,7 +154,7 @@ async def test_an_environment_is_stored_once_and_read_with_every_validation(
     records = PostgresRecords(engine)
     for validation in (one, other):
         async with records.transaction() as transaction:
-            assert await transaction.locked(validation.validation_id) == validation
+            assert await transaction.lock_validation(validation.validation_id) == validation
     async with engine.connect() as connection:
         longest = await connection.scalar(
             text("select max(length(document::text)) from validations")
@@ -164,16 +168,16 @@ async def test_layer_2_is_stored_without_the_skills_it_is_about(engine: AsyncEng
     validation = await stored(engine, "one", an_environment("alpha", "beta"))
     while validation.step != "done":
         async with records.transaction() as transaction:
-            held = await transaction.locked(validation.validation_id)
+            held = await transaction.lock_validation(validation.validation_id)
             assert held == validation
             decision = answered(validation, open_work(validation)[0])
-            await transaction.store(decision, NOW)
+            await transaction.save_decision(decision, NOW)
         validation = decision.validation
     async with engine.connect() as connection:
         document = await connection.scalar(text("select document from validations"))
     assert [each["skill"] for each in document["regressions"]] == ["alpha", "beta"]
     async with records.transaction() as transaction:
-        held = await transaction.locked(validation.validation_id)
+        held = await transaction.lock_validation(validation.validation_id)
     assert held is not None
     assert build_report(held) == build_report(validation)
 
@@ -191,7 +195,7 @@ async def test_an_environment_that_nobody_refers_to_is_removed_but_not_a_new_one
         assert await remove_unused(connection, NOW - hour) == 0
         assert await remove_unused(connection, NOW + hour) == 1
     async with PostgresRecords(engine).transaction() as transaction:
-        assert await transaction.locked(used.validation_id) == used
+        assert await transaction.lock_validation(used.validation_id) == used
 
 
 async def test_a_validation_may_start_while_its_environment_is_being_removed(
@@ -204,12 +208,12 @@ async def test_a_validation_may_start_while_its_environment_is_being_removed(
             text("delete from validations where id = :id"), {"id": first.validation_id}
         )
     records = PostgresRecords(engine)
-    reply = await records.register(an_upload("second"), NOW)
+    reply = await Scorer(engine).ask(an_upload("second"))
     now = datetime.now(UTC)
     async with records.transaction() as transaction:
-        queued = await transaction.locked(started(reply))
+        queued = await transaction.lock_validation(started(reply))
         assert queued is not None
-        await transaction.store(decide(queued, Admitted(environment=environment), now), now)
+        await transaction.save_decision(decide(queued, Admitted(environment=environment), now), now)
         async with engine.begin() as sweeping:
             await sweeping.execute(text("set local lock_timeout = '200ms'"))
             with pytest.raises(Exception, match="lock timeout"):

@@ -13,9 +13,11 @@ from assay_contracts.validations import (
     ValidationCompleted,
     ValidationRequested,
 )
-from assay_scorer.domain.conductor import Admitted, DeadlinePassed, Decision, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import Environment
 from assay_scorer.domain.full_tests import MOST_PACKAGES, changes_since, outcome_of
+from assay_scorer.domain.inputs import Admitted, ConductorInput, DeadlinePassed
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
 from assay_testkit.scorer import (
@@ -29,7 +31,7 @@ from assay_testkit.scorer import (
 
 
 def taken(validation: Validation, result: Result) -> Decision:
-    assert isinstance(result, Fact)
+    assert isinstance(result, ConductorInput)
     return decide(validation, result, NOW)
 
 

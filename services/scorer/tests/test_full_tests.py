@@ -1,9 +1,7 @@
 """Full tests on a real database: all approved skills, each once, five at a time, told once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import text
@@ -13,17 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from assay_contracts.base import Work
 from assay_contracts.full_tests import (
     CancelFullTest,
-    FullTestCompleted,
     FullTestView,
     GetFullTest,
     ListFullTests,
     StartFullTest,
-)
-from assay_contracts.review import (
-    ApproveSkill,
-    DeleteSkill,
-    ListAudit,
-    RevalidateSkill,
 )
 from assay_contracts.rpc import (
     GetReport,
@@ -31,141 +22,34 @@ from assay_contracts.rpc import (
     GetStatus,
     ListValidations,
     ProblemError,
-    RegisterReply,
 )
 from assay_contracts.runs import RunRequested
-from assay_contracts.runtime import RollbackRuntime
 from assay_contracts.validations import (
     CleanupRequested,
-    ValidationCompleted,
     ValidationRequested,
 )
-from assay_scorer.adapters.migrate import migrate
-from assay_scorer.adapters.records import PostgresRecords, open_engine
-from assay_scorer.full_tests import EndAbandoned, FullTests
-from assay_scorer.review import ReadAudit, Review
-from assay_scorer.runtime import Runtime
-from assay_scorer.service import Answer, Conduct, Register, TakeResult
-from assay_testkit.scorer import (
-    Shelf,
-    Silent,
-    an_upload,
-    open_work_of,
-    run_to_the_end,
-    said,
-    started,
-    well_done,
-)
+from assay_testkit.scorer import started, well_done
+from assay_testkit.scorer_on_database import Scorer, full_test_completions, refusal_of, said
 
-Approved = Callable[[str], Awaitable[RegisterReply]]
 START = StartFullTest(actor="ann")
 
 
 @pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = open_engine(database_url)
-    await migrate(engine)
-    yield engine
-    await engine.dispose()
-
-
-@pytest.fixture
-def conduct(engine: AsyncEngine) -> Conduct:
-    return Conduct(
-        records=PostgresRecords(engine),
-        reports=Shelf(),
-        announcer=Silent(),
-        clock=lambda: datetime.now(UTC),
-        max_active=2,
-        max_full_test_skills=2,
-    )
-
-
-@pytest.fixture
-def review(conduct: Conduct) -> Review:
-    return Review(
-        conduct=conduct,
-        start_soon=lambda: None,
-        clear_soon=lambda: None,
-        candidate_ttl=timedelta(days=1),
-    )
-
-
-@pytest.fixture
-def full_tests(conduct: Conduct) -> FullTests:
-    return FullTests(conduct=conduct, start_soon=lambda: None, end_soon=lambda: None)
-
-
-@pytest.fixture
-def runtime(conduct: Conduct) -> Runtime:
-    return Runtime(
-        records=conduct.records, announcer=Silent(), clock=conduct.clock, end_soon=lambda: None
-    )
-
-
-@pytest.fixture
-def approved(conduct: Conduct, review: Review) -> Approved:
-    """Upload a skill, validate it and approve it."""
-
-    async def upload(name: str) -> RegisterReply:
-        reply = await uploaded(conduct, name)
-        await run_to_the_end(conduct, started(reply))
-        await review.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
-        return reply
-
-    return upload
-
-
-async def uploaded(conduct: Conduct, name: str) -> RegisterReply:
-    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload(name))
-    await conduct.start_queued()
-    return reply
-
-
-async def begun(conduct: Conduct, full_tests: FullTests) -> FullTestView:
-    view = await full_tests.start(START)
-    await conduct.start_queued()
-    return await full_tests.get(GetFullTest(full_test_id=view.full_test_id))
-
-
-async def finished(conduct: Conduct, full_tests: FullTests, full_test_id: UUID) -> FullTestView:
-    """Answer all work of a full test well, those under way in turn."""
-    take = TakeResult(conduct=conduct)
-    while True:
-        view = await full_tests.get(GetFullTest(full_test_id=full_test_id))
-        work = [
-            each
-            for skill in view.skills
-            for each in await open_work_of(conduct, skill.validation_id)
-        ]
-        if not work:
-            return view
-        for each in work:
-            await take(well_done(each))
-
-
-async def problem_of(attempt: Awaitable[object]) -> ProblemError:
-    with pytest.raises(ProblemError) as refused:
-        await attempt
-    return refused.value
-
-
-async def completions(engine: AsyncEngine) -> list[FullTestCompleted]:
-    bodies = await said(engine, FullTestCompleted.SUBJECT)
-    return [FullTestCompleted.model_validate_json(body) for body in bodies]
+def scorer(engine: AsyncEngine) -> Scorer:
+    return Scorer(engine, max_active=2, max_full_test_skills=2)
 
 
 async def test_every_approved_skill_is_asked_its_stored_tasks_and_two_new_ones(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
     for name in ("alpha", "beta", "gamma"):
-        await approved(name)
-    view = await begun(conduct, full_tests)
+        await scorer.approved(name)
+    view = await scorer.started_full_test()
     assert (view.status, view.runtime_version, view.started_by) == ("running", "v1.3", "ann")
     assert [skill.skill_name for skill in view.skills] == ["alpha", "beta", "gamma"]
     assert [skill.step for skill in view.skills] == ["planning", "planning", "queued"]
 
-    view = await finished(conduct, full_tests, view.full_test_id)
+    view = await scorer.finished_full_test(view.full_test_id)
     assert view.status == "completed"
     assert view.counts.model_dump() == {
         "total": 3,
@@ -189,7 +73,7 @@ async def test_every_approved_skill_is_asked_its_stored_tasks_and_two_new_ones(
     assert sorted((run.skill_name, run.kind, len(run.tasks)) for run in runs) == [
         (name, kind, 5) for name in ("alpha", "beta", "gamma") for kind in ("offline", "online")
     ]
-    (fact,) = await completions(engine)
+    (fact,) = await full_test_completions(engine)
     assert fact.full_test_id == view.full_test_id
     assert [(skill.skill_name, skill.verdict) for skill in fact.skills] == [
         ("alpha", "passed"),
@@ -199,11 +83,11 @@ async def test_every_approved_skill_is_asked_its_stored_tasks_and_two_new_ones(
 
 
 async def test_runs_start_from_the_current_version_and_leave_nothing_behind(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
-    alpha = await approved("alpha")
-    view = await begun(conduct, full_tests)
-    await finished(conduct, full_tests, view.full_test_id)
+    alpha = await scorer.approved("alpha")
+    view = await scorer.started_full_test()
+    await scorer.finished_full_test(view.full_test_id)
     online, offline = (
         RunRequested.model_validate_json(body)
         for body in await said(engine, RunRequested.subject_in("background"))
@@ -218,17 +102,16 @@ async def test_runs_start_from_the_current_version_and_leave_nothing_behind(
 
 
 async def test_a_skill_keeps_its_status_its_review_and_its_stored_tasks(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
-    alpha = await approved("alpha")
-    answer = Answer(records=conduct.records)
-    before = await answer.status(GetStatus(skill_id=alpha.skill_id))
-    view = await begun(conduct, full_tests)
-    assert await answer.status(GetStatus(skill_id=alpha.skill_id)) == before
-    view = await finished(conduct, full_tests, view.full_test_id)
-    assert await answer.status(GetStatus(skill_id=alpha.skill_id)) == before
+    alpha = await scorer.approved("alpha")
+    before = await scorer.ask(GetStatus(skill_id=alpha.skill_id))
+    view = await scorer.started_full_test()
+    assert await scorer.ask(GetStatus(skill_id=alpha.skill_id)) == before
+    view = await scorer.finished_full_test(view.full_test_id)
+    assert await scorer.ask(GetStatus(skill_id=alpha.skill_id)) == before
 
-    detail = await answer.skill(GetSkill(skill_id=alpha.skill_id))
+    detail = await scorer.ask(GetSkill(skill_id=alpha.skill_id))
     (tested,) = view.skills
     assert (detail.status, detail.validation_id) == ("approved", alpha.validation_id)
     assert detail.last_full_test_id == view.full_test_id
@@ -236,202 +119,73 @@ async def test_a_skill_keeps_its_status_its_review_and_its_stored_tasks(
     assert detail.full_test_results == tested
     assert tested.scores_before == detail.scores
 
-    history = await answer.validations(ListValidations(skill_id=alpha.skill_id))
+    history = await scorer.ask(ListValidations(skill_id=alpha.skill_id))
     assert [each.kind for each in history.validations] == ["full_test", "initial"]
-    newest = await answer.report(GetReport(skill_id=alpha.skill_id))
+    newest = await scorer.ask(GetReport(skill_id=alpha.skill_id))
     assert newest.validation_id == alpha.validation_id
     asked = GetReport(skill_id=alpha.skill_id, validation_id=tested.validation_id)
-    assert (await answer.report(asked)).validation_id == tested.validation_id
-    async with conduct.records.transaction() as transaction:
-        environment = await transaction.environment()
+    assert (await scorer.ask(asked)).validation_id == tested.validation_id
+    async with scorer.records.transaction() as transaction:
+        environment = await transaction.current_environment()
     assert [len(skill.tasks) for skill in environment.approved] == [3]
 
 
-async def test_each_skill_ends_in_one_completion_of_its_own(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
-) -> None:
-    await approved("alpha")
-    view = await begun(conduct, full_tests)
-    view = await finished(conduct, full_tests, view.full_test_id)
-    said_of_it = [
-        completed
-        for body in await said(engine, ValidationCompleted.SUBJECT)
-        if (completed := ValidationCompleted.model_validate_json(body)).kind == "full_test"
-    ]
-    assert [each.validation_id for each in said_of_it] == [view.skills[0].validation_id]
-
-
-async def test_without_approved_skills_it_completes_at_once(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests
-) -> None:
-    view = await full_tests.start(START)
-    assert (view.status, view.counts.total, view.skills) == ("completed", 0, ())
-    assert view.completed_at is not None
-    assert [fact.full_test_id for fact in await completions(engine)] == [view.full_test_id]
-    assert (await full_tests.start(START)).status == "completed"
-
-
 async def test_of_many_started_at_once_one_is_taken_and_the_others_are_told_its_id(
-    conduct: Conduct, full_tests: FullTests, approved: Approved
+    scorer: Scorer,
 ) -> None:
-    await approved("alpha")
-    answers = await asyncio.gather(
-        *(full_tests.start(START) for _ in range(8)), return_exceptions=True
-    )
+    await scorer.approved("alpha")
+    answers = await asyncio.gather(*(scorer.ask(START) for _ in range(8)), return_exceptions=True)
     (taken,) = [answer for answer in answers if isinstance(answer, FullTestView)]
     refused = [answer for answer in answers if isinstance(answer, ProblemError)]
     assert len(refused) == 7
     assert {error.problem.code for error in refused} == {"VALIDATION_IN_PROGRESS"}
     assert {error.problem.details.full_test_id for error in refused} == {taken.full_test_id}
-    await conduct.start_queued()
-    await finished(conduct, full_tests, taken.full_test_id)
-    assert (await full_tests.start(START)).full_test_id != taken.full_test_id
+    await scorer.start_queued()
+    await scorer.finished_full_test(taken.full_test_id)
+    assert (await scorer.ask(START)).full_test_id != taken.full_test_id
 
 
-async def test_fresh_uploads_never_wait_behind_a_full_test(
-    conduct: Conduct, full_tests: FullTests, approved: Approved
-) -> None:
+async def test_fresh_uploads_never_wait_behind_a_full_test(scorer: Scorer) -> None:
     for name in ("alpha", "beta", "gamma"):
-        await approved(name)
-    await begun(conduct, full_tests)
-    replies = [await uploaded(conduct, f"fresh-{n}") for n in range(3)]
-    answer = Answer(records=conduct.records)
-    steps = [(await answer.status(GetStatus(skill_id=reply.skill_id))).step for reply in replies]
+        await scorer.approved(name)
+    await scorer.started_full_test()
+    replies = [await scorer.uploaded(f"fresh-{n}") for n in range(3)]
+    steps = [(await scorer.ask(GetStatus(skill_id=reply.skill_id))).step for reply in replies]
     assert steps == ["planning", "planning", "queued"]
-    assert [
-        work.lane for reply in replies for work in await open_work_of(conduct, started(reply))
-    ] == ["shared", "shared"]
+    assert [work.lane for reply in replies for work in await scorer.open_work(started(reply))] == [
+        "shared",
+        "shared",
+    ]
 
 
 async def test_skills_that_end_at_once_start_no_more_than_fit_and_one_completion_is_said(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
     for name in ("alpha", "beta", "gamma", "delta", "epsilon"):
-        await approved(name)
-    view = await begun(conduct, full_tests)
-    take, most = TakeResult(conduct=conduct), 0
+        await scorer.approved(name)
+    view = await scorer.started_full_test()
+    take, most = scorer.take, 0
     while view.status == "running":
         work: list[Work] = []
         for skill in view.skills:
-            work += await open_work_of(conduct, skill.validation_id)
+            work += await scorer.open_work(skill.validation_id)
         most = max(most, len(work))
         # Each result twice, all at the same time.
         await asyncio.gather(*(take(well_done(each)) for each in (*work, *work)))
-        view = await full_tests.get(GetFullTest(full_test_id=view.full_test_id))
+        view = await scorer.ask(GetFullTest(full_test_id=view.full_test_id))
     assert most == 2
     assert view.counts.passed == 5
-    assert len(await completions(engine)) == 1
-
-
-async def test_a_cancelled_one_ends_all_its_skills_and_says_so_once(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
-) -> None:
-    for name in ("alpha", "beta", "gamma", "delta"):
-        await approved(name)
-    view = await begun(conduct, full_tests)
-    await run_to_the_end(conduct, view.skills[0].validation_id)
-    cancel = CancelFullTest(full_test_id=view.full_test_id, actor="bob")
-    assert (await full_tests.cancel(cancel)).status == "cancelled"
-    assert (await problem_of(full_tests.cancel(cancel))).problem.code == "INVALID_STATUS_TRANSITION"
-    # Until all have ended, no other one may start: two would share the places.
-    assert (await problem_of(full_tests.start(START))).problem.code == "VALIDATION_IN_PROGRESS"
-    assert await completions(engine) == []
-    await conduct.start_queued()
-    await EndAbandoned(conduct=conduct)()
-
-    view = await full_tests.get(GetFullTest(full_test_id=view.full_test_id))
-    assert (view.status, view.completed_at is not None) == ("cancelled", True)
-    assert [skill.verdict for skill in view.skills] == ["passed", *3 * ["inconclusive"]]
-    assert view.skills[3].reason == "The full test was cancelled by bob; it was at: queued."
-    (fact,) = await completions(engine)
-    assert (fact.status, fact.counts.inconclusive) == ("cancelled", 3)
-    audit = await ReadAudit(records=conduct.records)(ListAudit(size=2))
-    assert [(entry.action, entry.actor) for entry in audit.entries] == [
-        ("full_test_cancelled", "bob"),
-        ("full_test_started", "ann"),
-    ]
-
-
-async def test_a_deleted_skill_leaves_its_full_test_in_good_order(
-    engine: AsyncEngine,
-    conduct: Conduct,
-    full_tests: FullTests,
-    review: Review,
-    approved: Approved,
-) -> None:
-    alpha, _ = await approved("alpha"), await approved("beta")
-    view = await begun(conduct, full_tests)
-    await review.delete(DeleteSkill(skill_id=alpha.skill_id, actor="bob"))
-    view = await finished(conduct, full_tests, view.full_test_id)
-    assert [(skill.skill_name, skill.verdict) for skill in view.skills] == [
-        ("alpha", "inconclusive"),
-        ("beta", "passed"),
-    ]
-    assert view.skills[0].reason == "The skill was deleted by bob; it was at: planning."
-    assert view.status == "completed"
-    assert len(await completions(engine)) == 1
-
-
-async def test_deleting_the_last_skill_under_test_completes_it(
-    engine: AsyncEngine,
-    conduct: Conduct,
-    full_tests: FullTests,
-    review: Review,
-    approved: Approved,
-) -> None:
-    alpha = await approved("alpha")
-    view = await begun(conduct, full_tests)
-    take = TakeResult(conduct=conduct)
-    await take(well_done((await open_work_of(conduct, view.skills[0].validation_id))[0]))
-    (run,) = await open_work_of(conduct, view.skills[0].validation_id)
-    await review.delete(DeleteSkill(skill_id=alpha.skill_id, actor="bob"))
-    (fact,) = await completions(engine)
-    assert fact.status == "completed"
-    # What a run leaves that was under way meanwhile belongs to nobody any more.
-    assert isinstance(run, RunRequested)
-    await take(well_done(run))
-    cleanups = await said(engine, CleanupRequested.subject_in("background"))
-    assert [CleanupRequested.model_validate_json(body).snapshots for body in cleanups] == [
-        (run.capture,)
-    ]
-
-
-async def test_a_rollback_ends_the_parts_of_the_skills_it_hides(
-    conduct: Conduct,
-    full_tests: FullTests,
-    review: Review,
-    runtime: Runtime,
-    approved: Approved,
-) -> None:
-    await approved("alpha")
-    beta = await approved("beta")
-    view = await begun(conduct, full_tests)
-    await runtime.rollback(RollbackRuntime(target_version="v1.1", actor="bob"))
-    # Validating it again need not wait until its part in the full test has ended.
-    await review.revalidate(RevalidateSkill(skill_id=beta.skill_id, actor="bob"))
-    await EndAbandoned(conduct=conduct)()
-    view = await finished(conduct, full_tests, view.full_test_id)
-    assert [(skill.skill_name, skill.verdict) for skill in view.skills] == [
-        ("alpha", "passed"),
-        ("beta", "inconclusive"),
-    ]
-    assert view.skills[1].reason is not None
-    assert "a rollback hid it" in view.skills[1].reason
-    status = await Answer(records=conduct.records).status(GetStatus(skill_id=beta.skill_id))
-    assert (status.status, status.step) == ("validating", "planning")
+    assert len(await full_test_completions(engine)) == 1
 
 
 async def test_all_skills_are_tested_on_the_version_it_began_with(
-    engine: AsyncEngine,
-    conduct: Conduct,
-    full_tests: FullTests,
-    approved: Approved,
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
     for name in ("alpha", "beta", "gamma"):
-        await approved(name)
-    view = await begun(conduct, full_tests)
-    await approved("delta")
-    view = await finished(conduct, full_tests, view.full_test_id)
+        await scorer.approved(name)
+    view = await scorer.started_full_test()
+    await scorer.approved("delta")
+    view = await scorer.finished_full_test(view.full_test_id)
     assert view.counts.total == 3
     runs = [
         RunRequested.model_validate_json(body)
@@ -442,15 +196,12 @@ async def test_all_skills_are_tested_on_the_version_it_began_with(
 
 
 async def test_the_version_under_test_outlives_five_approvals(
-    engine: AsyncEngine,
-    conduct: Conduct,
-    full_tests: FullTests,
-    approved: Approved,
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
-    alpha = await approved("alpha")
-    view = await begun(conduct, full_tests)
+    alpha = await scorer.approved("alpha")
+    view = await scorer.started_full_test()
     for number in range(6):
-        await approved(f"later-{number}")
+        await scorer.approved(f"later-{number}")
     tested = f"{alpha.validation_id}-1"
 
     async def dropped() -> bool:
@@ -460,59 +211,33 @@ async def test_the_version_under_test_outlives_five_approvals(
         )
 
     assert not await dropped()
-    await finished(conduct, full_tests, view.full_test_id)
-    await approved("last")
+    await scorer.finished_full_test(view.full_test_id)
+    await scorer.approved("last")
     assert await dropped()
 
 
-async def test_what_got_worse_is_marked_with_what_changed_since(
-    conduct: Conduct, full_tests: FullTests, approved: Approved
-) -> None:
-    await approved("alpha")
-    await approved("beta")
-    view = await begun(conduct, full_tests)
-    await run_to_the_end(conduct, view.skills[0].validation_id, alpha=3)
-    view = await finished(conduct, full_tests, view.full_test_id)
-    alpha, beta = view.skills
-    assert (alpha.worse, beta.worse, view.counts.worse) == (True, False, 1)
-    assert alpha.changes[:2] == (
-        "Task t1, online: graded 5 then, 3 now.",
-        "Task t2, online: graded 5 then, 3 now.",
-    )
-    assert "Runtime version v1.0 → v1.2." in alpha.changes
-    assert "Approved since: beta." in alpha.changes
-    assert beta.changes == ()
-
-    # The next one is compared with this one.
-    again = await begun(conduct, full_tests)
-    await run_to_the_end(conduct, again.skills[0].validation_id, alpha=3)
-    again = await finished(conduct, full_tests, again.full_test_id)
-    assert again.skills[0].scores_before == alpha.scores
-    assert again.counts.worse == 0
-
-
 async def test_full_tests_are_listed_newest_first_and_unknown_ones_are_said_so(
-    conduct: Conduct, full_tests: FullTests
+    scorer: Scorer,
 ) -> None:
-    first, second = await full_tests.start(START), await full_tests.start(START)
-    page = await full_tests.listed(ListFullTests(size=1))
+    first, second = await scorer.ask(START), await scorer.ask(START)
+    page = await scorer.ask(ListFullTests(size=1))
     assert (page.total, [each.full_test_id for each in page.full_tests]) == (
         2,
         [second.full_test_id],
     )
-    older = await full_tests.listed(ListFullTests(page=2, size=1))
+    older = await scorer.ask(ListFullTests(page=2, size=1))
     assert [each.full_test_id for each in older.full_tests] == [first.full_test_id]
     unknown = GetFullTest(full_test_id=uuid4())
-    assert (await problem_of(full_tests.get(unknown))).problem.code == "FULL_TEST_NOT_FOUND"
+    assert (await refusal_of(scorer.ask(unknown))).code == "FULL_TEST_NOT_FOUND"
     cancel = CancelFullTest(full_test_id=uuid4(), actor="ann")
-    assert (await problem_of(full_tests.cancel(cancel))).problem.code == "FULL_TEST_NOT_FOUND"
+    assert (await refusal_of(scorer.ask(cancel))).code == "FULL_TEST_NOT_FOUND"
 
 
 async def test_only_one_part_of_a_skill_and_only_one_full_test_can_be_open(
-    engine: AsyncEngine, conduct: Conduct, full_tests: FullTests, approved: Approved
+    engine: AsyncEngine, scorer: Scorer
 ) -> None:
-    await approved("alpha")
-    await begun(conduct, full_tests)
+    await scorer.approved("alpha")
+    await scorer.started_full_test()
     another = (
         "insert into full_tests select gen_random_uuid(), status, started_by, started_at,"
         " runtime_version, cancelled_by, completed_at, under_way from full_tests"

@@ -8,16 +8,11 @@ from assay_contracts.base import Work
 from assay_contracts.runs import Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies, SkillManifest
 from assay_contracts.validations import CleanupRequested, ValidationCompleted
-from assay_scorer.domain.conductor import (
-    TRIES,
-    Admitted,
-    Cancelled,
-    DeadlinePassed,
-    Decision,
-    Fact,
-    decide,
-)
-from assay_scorer.domain.markdown import render_markdown
+from assay_reporting.markdown import render_markdown
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
+from assay_scorer.domain.failures import TRIES
+from assay_scorer.domain.inputs import Admitted, Cancelled, ConductorInput, DeadlinePassed
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
@@ -29,6 +24,8 @@ def unitlib(version: str) -> Package:
 
 
 OWN = "csv-analyzer"
+CANDIDATE_EXPIRES = NOW + timedelta(days=1)
+MENDED_EXPIRES = NOW + timedelta(days=2)
 
 
 class Story:
@@ -51,8 +48,8 @@ class Story:
         self.validation: Validation = a_validation().model_copy(update={"manifest": manifest})
         self.take(Admitted(environment=environment, token_budget=tokens))
 
-    def take(self, fact: Fact) -> Decision:
-        decision = decide(self.validation, fact, self.now)
+    def take(self, given: ConductorInput) -> Decision:
+        decision = decide(self.validation, given, self.now)
         self.validation = decision.validation
         for outgoing in decision.outgoing:
             if isinstance(outgoing.message, CleanupRequested):
@@ -67,15 +64,17 @@ class Story:
         result = well_done(work, grade=grade)
         if isinstance(work, RunRequested):
             assert isinstance(result, RunFinished)
+            expires_at = MENDED_EXPIRES if work.kind == "mending" else CANDIDATE_EXPIRES
             inside = unit or {"online": "2.0"}.get(work.kind, self.in_snapshot)
             update = {
                 "packages_before": (unitlib("1.0"),),
                 "packages_after": (unitlib(inside),),
                 "offered": self.offered if work.kind == "online" else (),
                 "network_calls_omitted": calls,
+                "candidate_expires_at": expires_at if work.capture else None,
             }
             result = result.model_copy(update=update)
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         self.take(result)
 
     @property
@@ -162,6 +161,7 @@ def test_when_all_work_it_passes_with_the_mended_environment() -> None:
     done = story.to_the_end()
     assert (done.verdict, done.layer1_passed, done.layer2_passed) == ("passed", True, True)
     assert done.candidate == mending.snapshot
+    assert done.candidate_expires_at == MENDED_EXPIRES
     assert story.cleaned == [first]
     assert "'beta' (t1, t2, t3, unitlib 1.0 → 2.0)" in str(done.reason)
     assert "With unitlib 1.0 instead, all 2 do" in str(done.reason)
@@ -188,6 +188,7 @@ def test_if_one_does_not_work_it_is_undone_at_once_and_the_failure_stands(skill:
     assert story.cleaned == [mending.snapshot]
     done = story.to_the_end()
     assert (done.verdict, done.layer2_passed) == ("failed", False)
+    assert done.candidate_expires_at == CANDIDATE_EXPIRES
     assert f"'{skill}' does not complete t1, t2, t3 with them" in str(done.reason)
     assert "'beta' (t1, t2, t3, unitlib 1.0 → 2.0)" in str(done.reason)
     assert story.cleaned == [mending.snapshot, done.candidate]
@@ -207,7 +208,7 @@ def test_a_package_may_be_there_several_times_if_the_wanted_version_is(other: st
     story = Story().to_retests()
     there = tuple(unitlib(version) for version in sorted({"1.0", other}))
     run = well_done(story.about(OWN)).model_copy(update={"packages_after": there})
-    assert isinstance(run, Fact)
+    assert isinstance(run, ConductorInput)
     story.take(run)
     assert story.to_the_end().verdict == "passed"
 
@@ -226,7 +227,7 @@ def test_what_cannot_be_installed_is_told() -> None:
     refused = well_done(work).model_copy(
         update={"candidate": None, "install_failure": "no matching distribution"}
     )
-    assert isinstance(refused, Fact)
+    assert isinstance(refused, ConductorInput)
     story.take(refused)
     done = story.to_the_end()
     assert done.verdict == "failed"
@@ -239,7 +240,7 @@ def test_a_failure_of_ours_leaves_the_verdict_as_it_was(retests: bool) -> None:
     story = Story().to_retests() if retests else Story().to_mending()
     for _ in range(TRIES):
         failed = gone_wrong(open_work(story.validation)[-1])
-        assert isinstance(failed, Fact)
+        assert isinstance(failed, ConductorInput)
         story.take(failed)
     done = story.to_the_end()
     assert (done.verdict, done.layer2_passed) == ("failed", False)

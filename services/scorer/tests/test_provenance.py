@@ -5,14 +5,15 @@ import pytest
 from assay_contracts.reports import DependencyMode
 from assay_contracts.runs import Ecosystem, Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies, SkillManifest
-from assay_scorer.domain.conductor import Admitted, Fact, decide
-from assay_scorer.domain.markdown import render_markdown
+from assay_reporting.markdown import render_markdown
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.provenance import installed, removed, unmet
 from assay_scorer.domain.report import build_report
-from assay_scorer.domain.review import Standing, refusal
+from assay_scorer.domain.review import SkillUnderReview, refusal
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_revision, a_validation, an_environment, well_done
 
 
 def package(name: str, version: str, *requires: str, ecosystem: Ecosystem = "pip") -> Package:
@@ -144,7 +145,7 @@ def through(
             assert isinstance(result, RunFinished)
             left = online if work[0].kind == "online" else offline
             result = result.model_copy(update={"packages_after": left})
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 
@@ -178,10 +179,10 @@ def test_strict_fails_and_names_what_is_not_declared() -> None:
     assert done.offline is None
     assert "miner 6.6 (pip)" in str(done.reason)
     assert "helper" not in str(done.reason)
-    standing = Standing(
-        skill_id=done.skill_id, name=done.skill_name, status="rejected", validation=done
+    rejected = SkillUnderReview(
+        status="rejected", revision=a_revision(done.skill_name), validation=done
     )
-    problem = refusal("approve", standing)
+    problem = refusal("approve", rejected)
     assert problem is not None
     assert problem.code == "INVALID_STATUS_TRANSITION"
 
@@ -200,6 +201,6 @@ def test_a_low_score_is_the_first_reason_also_in_strict_mode() -> None:
         result = well_done(work[0], grade=1)
         if isinstance(result, RunFinished):
             result = result.model_copy(update={"packages_after": (MINER,)})
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     assert str(validation.reason).startswith("Completion is 0")

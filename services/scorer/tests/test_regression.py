@@ -9,17 +9,12 @@ from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import ValidationCompleted
-from assay_scorer.domain.conductor import (
-    TRIES,
-    Admitted,
-    Cancelled,
-    DeadlinePassed,
-    Decision,
-    Fact,
-    decide,
-)
+from assay_reporting.markdown import render_markdown
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import Environment
-from assay_scorer.domain.markdown import render_markdown
+from assay_scorer.domain.failures import TRIES
+from assay_scorer.domain.inputs import Admitted, Cancelled, ConductorInput, DeadlinePassed
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
@@ -28,7 +23,7 @@ from assay_testkit.scorer import NOW, a_validation, an_environment, gone_wrong, 
 
 def take(validation: Validation, work: Work, *, grade: int = 5) -> Decision:
     result = well_done(work, grade=grade)
-    assert isinstance(result, Fact)
+    assert isinstance(result, ConductorInput)
     return decide(validation, result, NOW)
 
 
@@ -156,7 +151,7 @@ def test_below_the_threshold_nobody_is_tested_again() -> None:
     ).validation
     while validation.step != "reporting":
         result = well_done(open_work(validation)[0], used=False)
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     assert validation.regressions == ()
     assert (validation.layer1_passed, validation.layer2_passed) == (False, None)
@@ -165,7 +160,7 @@ def test_below_the_threshold_nobody_is_tested_again() -> None:
 def test_each_regression_has_its_own_tries_and_its_own_lane() -> None:
     validation = in_layer2(an_environment("alpha", "beta"))
     died = gone_wrong(about(validation, "alpha"), "worker_died")
-    assert isinstance(died, Fact)
+    assert isinstance(died, ConductorInput)
     decision = decide(validation, died, NOW)
     (again,) = [outgoing.message for outgoing in decision.outgoing]
     assert isinstance(again, Work)
@@ -178,7 +173,7 @@ def test_a_regression_that_we_cannot_carry_out_is_inconclusive_not_a_failure() -
     validation = in_layer2(an_environment("alpha", "beta"))
     for _ in range(TRIES):
         failed = gone_wrong(about(validation, "alpha"))
-        assert isinstance(failed, Fact)
+        assert isinstance(failed, ConductorInput)
         validation = decide(validation, failed, NOW).validation
     assert (validation.step, validation.verdict) == ("done", "inconclusive")
     assert (validation.layer1_passed, validation.layer2_passed) == (None, None)

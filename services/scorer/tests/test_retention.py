@@ -1,29 +1,33 @@
 """What is kept of traces and reports: by rule, and on a real bus and a real database."""
 
-from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from pydantic import SecretStr
-from sqlalchemy import text
+from sqlalchemy import func, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_contracts.base import Work
 from assay_contracts.review import ApproveSkill, DeleteSkill, ListAudit, RevalidateSkill
 from assay_contracts.runs import RunFinished
-from assay_scorer.adapters.outbox import Outbox
-from assay_scorer.adapters.records import PostgresRecords
+from assay_scorer.adapters.buckets import JetStreamBuckets
+from assay_scorer.adapters.housekeeping import PostgresHousekeeping
+from assay_scorer.adapters.outbox import PostgresOutbox
 from assay_scorer.adapters.reports import ReportBucket
-from assay_scorer.adapters.retention import HALF_WRITTEN_AFTER, SAID_FOR, Retention
-from assay_scorer.domain.retention import Kind, Recorded, belongs_to, wanted
-from assay_scorer.review import ReadAudit, Review
-from assay_scorer.service import Conduct, Register, TakeResult
+from assay_scorer.domain.retention import (
+    HALF_WRITTEN_AFTER,
+    SAID_FOR,
+    Kind,
+    OwningValidation,
+    belongs_to,
+    wanted,
+)
+from assay_scorer.workers.outbox_relay import OutboxRelay
+from assay_scorer.workers.retention import Retention
 from assay_servicekit.bus import Bus
 from assay_servicekit.objects import ObjectMissing
-from assay_servicekit.settings import ServiceSettings
-from assay_testkit.scorer import NOW, Silent, an_upload, open_work_of, started, well_done
-from assay_testkit.servers import RunningNats
+from assay_testkit.scorer import NOW, an_upload, started, well_done
+from assay_testkit.scorer_on_database import Scorer
 
 DAY = timedelta(days=1)
 KEEP = 30 * DAY
@@ -33,8 +37,8 @@ NOT_TAKEN = f"{VALIDATION}.online_run/1/t1.json"
 REPORT = f"{VALIDATION}.json"
 
 
-def recorded(*, ended: timedelta | None, live: bool) -> Recorded:
-    return Recorded(
+def recorded(*, ended: timedelta | None, live: bool) -> OwningValidation:
+    return OwningValidation(
         validation_id=VALIDATION,
         ended_at=None if ended is None else NOW - ended,
         live=live,
@@ -58,7 +62,7 @@ def recorded(*, ended: timedelta | None, live: bool) -> Recorded:
         ("reports", REPORT, None, False),
     ],
 )
-def test_what_is_wanted(kind: Kind, key: str, of: Recorded | None, expected: bool) -> None:
+def test_what_is_wanted(kind: Kind, key: str, of: OwningValidation | None, expected: bool) -> None:
     assert wanted(kind, key, of, NOW, KEEP) is expected
 
 
@@ -76,42 +80,18 @@ class Clock:
 
 
 @pytest.fixture
-async def bus(fresh_nats_server: RunningNats) -> AsyncIterator[Bus]:
-    bus = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("scorer"))), "scorer")
-    await bus.connect()
-    yield bus
-    await bus.stop()
-
-
-@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
 @pytest.fixture
-def conduct(engine: AsyncEngine, bus: Bus, clock: Clock) -> Conduct:
-    return Conduct(
-        records=PostgresRecords(engine),
-        reports=ReportBucket(bus.objects),
-        announcer=Silent(),
-        clock=clock,
-        max_active=5,
-    )
-
-
-@pytest.fixture
-def review(conduct: Conduct) -> Review:
-    return Review(
-        conduct=conduct,
-        start_soon=lambda: None,
-        clear_soon=lambda: None,
-        candidate_ttl=DAY,
-    )
+def scorer(engine: AsyncEngine, bus: Bus, clock: Clock) -> Scorer:
+    return Scorer(engine, reports=ReportBucket(bus.objects), clock=clock)
 
 
 @pytest.fixture
 def retention(engine: AsyncEngine, bus: Bus) -> Retention:
-    return Retention(engine, bus, keep=KEEP)
+    return Retention(PostgresHousekeeping(engine), JetStreamBuckets(bus), lambda: NOW, keep=KEEP)
 
 
 async def carry_out(bus: Bus, work: Work) -> RunFinished:
@@ -126,10 +106,10 @@ async def carry_out(bus: Bus, work: Work) -> RunFinished:
     return result.model_copy(update={"outcomes": tuple(outcomes)})
 
 
-async def run_to_the_end(conduct: Conduct, bus: Bus, validation_id: UUID) -> None:
-    await conduct.start_queued()
-    take = TakeResult(conduct=conduct)
-    while work := await open_work_of(conduct, validation_id):
+async def run_to_the_end(scorer: Scorer, bus: Bus, validation_id: UUID) -> None:
+    await scorer.start_queued()
+    take = scorer.take
+    while work := await scorer.open_work(validation_id):
         run = ".online_run" in work[0].step_id or ".offline_run" in work[0].step_id
         await take(await carry_out(bus, work[0]) if run else well_done(work[0]))
 
@@ -144,12 +124,12 @@ async def names(bus: Bus, kind: Kind) -> set[str]:
 
 
 async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time(
-    conduct: Conduct, bus: Bus, review: Review, retention: Retention
+    scorer: Scorer, bus: Bus, retention: Retention
 ) -> None:
-    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
-    await run_to_the_end(conduct, bus, started(reply))
-    again = await review.revalidate(RevalidateSkill(skill_id=reply.skill_id, actor="ann"))
-    await run_to_the_end(conduct, bus, again.validation_id)
+    reply = await scorer.ask(an_upload())
+    await run_to_the_end(scorer, bus, started(reply))
+    again = await scorer.ask(RevalidateSkill(skill_id=reply.skill_id, actor="ann"))
+    await run_to_the_end(scorer, bus, again.validation_id)
     assert len(await names(bus, "traces")) == 12
     assert len(await names(bus, "reports")) == 4
 
@@ -163,11 +143,11 @@ async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time
 
 
 async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
-    conduct: Conduct, bus: Bus, review: Review, retention: Retention, engine: AsyncEngine
+    scorer: Scorer, bus: Bus, retention: Retention, engine: AsyncEngine
 ) -> None:
-    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
-    await run_to_the_end(conduct, bus, started(reply))
-    await review.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+    reply = await scorer.ask(an_upload())
+    await run_to_the_end(scorer, bus, started(reply))
+    await scorer.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
     async with engine.begin() as connection:
         # As if it had been validated since: nothing in it refers to the version.
         await connection.execute(
@@ -180,31 +160,31 @@ async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
     assert await retention.sweep(NOW + 99 * KEEP) == 0
     assert len(await names(bus, "traces")) == 6
 
-    await review.delete(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
     assert await retention.sweep(NOW) == 8
     for kind in ("traces", "reports"):
         assert (await bus.jetstream().stream_info(f"OBJ_{kind}")).state.messages == 0
-    entries = (await ReadAudit(records=conduct.records)(ListAudit())).entries
+    entries = (await scorer.ask(ListAudit())).entries
     assert [entry.action for entry in entries] == ["deleted", "approved", "uploaded"]
     async with engine.connect() as connection:
-        for table in ("skills", "revisions", "validations"):
-            assert not await connection.scalar(text(f"select count(*) from {table}"))  # noqa: S608
+        for name in ("skills", "revisions", "validations"):
+            assert not await connection.scalar(select(func.count()).select_from(table(name)))
 
 
 async def test_traces_of_an_attempt_that_was_not_taken_go_when_the_validation_has_ended(
-    conduct: Conduct, bus: Bus, retention: Retention
+    scorer: Scorer, bus: Bus, retention: Retention
 ) -> None:
-    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
-    await conduct.start_queued()
-    take = TakeResult(conduct=conduct)
-    (plan,) = await open_work_of(conduct, started(reply))
+    reply = await scorer.ask(an_upload())
+    await scorer.start_queued()
+    take = scorer.take
+    (plan,) = await scorer.open_work(started(reply))
     await take(well_done(plan))
-    (run,) = await open_work_of(conduct, started(reply))
+    (run,) = await scorer.open_work(started(reply))
     late = run.model_copy(update={"attempt": 7})
     await carry_out(bus, late)
 
     assert await retention.sweep(NOW + KEEP) == 0
-    await run_to_the_end(conduct, bus, started(reply))
+    await run_to_the_end(scorer, bus, started(reply))
     assert await retention.sweep(NOW) == 3
     assert not any("/7/" in name for name in await names(bus, "traces"))
 
@@ -219,13 +199,14 @@ async def test_what_a_dead_writer_left_goes_after_a_while(bus: Bus, retention: R
 
 
 async def test_what_was_said_is_forgotten_in_time_and_what_was_not_is_kept(
-    conduct: Conduct, bus: Bus, retention: Retention, engine: AsyncEngine
+    scorer: Scorer, bus: Bus, retention: Retention, engine: AsyncEngine
 ) -> None:
-    await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
-    assert await Outbox(engine, bus).relay() == 1
+    await scorer.ask(an_upload())
+    relay = OutboxRelay(outbox=PostgresOutbox(engine), bus=bus, clock=lambda: datetime.now(UTC))
+    assert await relay.relay() == 1
     (said_at,) = await published(engine)
     assert said_at is not None
-    await conduct.start_queued()
+    await scorer.start_queued()
 
     await retention.sweep(said_at + SAID_FOR)
     assert await published(engine) == [said_at, None]
@@ -239,17 +220,17 @@ async def published(engine: AsyncEngine) -> list[datetime | None]:
         return [row.published_at for row in rows]
 
 
-async def test_a_deletion_asks_for_clearing(conduct: Conduct, bus: Bus) -> None:
+async def test_a_deletion_asks_for_clearing(engine: AsyncEngine, bus: Bus, clock: Clock) -> None:
     asked: list[bool] = []
-    review = Review(
-        conduct=conduct,
-        start_soon=lambda: None,
-        clear_soon=lambda: asked.append(True),
-        candidate_ttl=DAY,
+    scorer = Scorer(
+        engine,
+        reports=ReportBucket(bus.objects),
+        clock=clock,
+        wake_retention=lambda: asked.append(True),
     )
-    reply = await Register(conduct=conduct, start_soon=lambda: None)(an_upload())
-    await run_to_the_end(conduct, bus, started(reply))
-    await review.approve(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
+    reply = await scorer.ask(an_upload())
+    await run_to_the_end(scorer, bus, started(reply))
+    await scorer.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
     assert not asked
-    await review.delete(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
+    await scorer.ask(DeleteSkill(skill_id=reply.skill_id, actor="ann"))
     assert asked

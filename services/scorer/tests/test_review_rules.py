@@ -1,6 +1,6 @@
 """What may be done with a skill: every action in every state, and what is told instead."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import get_args
 
 import pytest
@@ -8,13 +8,20 @@ import pytest
 from assay_contracts.base import Failure
 from assay_contracts.skills import SkillStatus
 from assay_contracts.validations import Verdict
-from assay_scorer.domain.conductor import Admitted, DeadlinePassed, Fact, decide
+from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.environment import Environment, Regression
-from assay_scorer.domain.review import EXPIRY_MARGIN, Action, Standing, refusal, stale_candidate
-from assay_scorer.domain.runtime import KEPT_VERSIONS, Version, made_with, superseded
+from assay_scorer.domain.inputs import Admitted, ConductorInput, DeadlinePassed
+from assay_scorer.domain.review import (
+    EXPIRY_MARGIN,
+    Action,
+    SkillUnderReview,
+    refusal,
+    stale_candidate,
+)
+from assay_scorer.domain.runtime_versions import KEPT_VERSIONS, Version, made_with, superseded
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import open_work
-from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
+from assay_testkit.scorer import NOW, a_revision, a_validation, an_environment, well_done
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 DAY = timedelta(days=1)
@@ -25,22 +32,19 @@ def ended(verdict: Verdict, environment: Environment | None = None) -> Validatio
     validation = decide(a_validation(), admitted, NOW).validation
     while work := open_work(validation):
         result = well_done(work[0])
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation.model_copy(update={"verdict": verdict})
 
 
-def skill(status: SkillStatus, validation: Validation) -> Standing:
-    return Standing(
-        skill_id=validation.skill_id,
-        name=validation.skill_name,
-        status=status,
-        validation=validation,
+def skill(status: SkillStatus, validation: Validation) -> SkillUnderReview:
+    return SkillUnderReview(
+        status=status, revision=a_revision(validation.skill_name), validation=validation
     )
 
 
-STANDINGS: dict[str, Standing] = {
-    "not validated": skill("pending", a_validation()).model_copy(update={"validated": False}),
+SKILLS: dict[str, SkillUnderReview] = {
+    "not validated": SkillUnderReview(status="pending", revision=a_revision(), validation=None),
     "queued": skill("pending", a_validation()),
     "passed": skill("pending", ended("passed")),
     "inconclusive": skill("pending", ended("inconclusive")),
@@ -106,10 +110,10 @@ TABLE: dict[str, dict[Action, str | None]] = {
 }
 
 
-@pytest.mark.parametrize("state", STANDINGS)
+@pytest.mark.parametrize("state", SKILLS)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_in_every_state(state: str, action: Action) -> None:
-    problem = refusal(action, STANDINGS[state])
+    problem = refusal(action, SKILLS[state])
     assert (problem.code if problem else None) == TABLE[state][action]
 
 
@@ -124,22 +128,22 @@ def test_an_approval_is_told_why_there_is_no_verdict() -> None:
         broken = decide(a_validation(), Admitted(), NOW).validation
         while work := open_work(broken):
             failure = Failure.of("sandbox", "lost", while_installing=while_installing)
-            fact = work[0].failed(failure)
-            assert isinstance(fact, Fact)
-            broken = decide(broken, fact, NOW).validation
+            given = work[0].failed(failure)
+            assert isinstance(given, ConductorInput)
+            broken = decide(broken, given, NOW).validation
         problem = refusal("approve", skill("pending", broken))
         assert problem is not None
         assert problem.code == code
 
 
-@pytest.mark.parametrize("state", STANDINGS)
+@pytest.mark.parametrize("state", SKILLS)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_refusal_names_what_is_possible_and_that_is_possible(state: str, action: Action) -> None:
-    problem = refusal(action, STANDINGS[state])
+    problem = refusal(action, SKILLS[state])
     if problem is None:
         return
     possible = {
-        other for other in ACTIONS if refusal(other, STANDINGS[state]) is None and other != action
+        other for other in ACTIONS if refusal(other, SKILLS[state]) is None and other != action
     }
     assert set(problem.details.allowed) - {"approve"} == possible - {"approve"}
     if problem.code == ILLEGAL:
@@ -170,9 +174,9 @@ def test_a_skill_that_broke_others_is_refused_by_their_names() -> None:
 
 def test_only_what_was_tested_on_the_current_version_becomes_the_next() -> None:
     tested = skill("pending", ended("passed", an_environment("alpha")))
-    assert stale_candidate(tested, 1, NOW, DAY) is None
+    assert stale_candidate(tested, 1, NOW) is None
     for other in (0, 2):
-        problem = stale_candidate(tested, other, NOW, DAY)
+        problem = stale_candidate(tested, other, NOW)
         assert problem is not None
         assert problem.code == ILLEGAL
         assert "v1.1" in problem.message
@@ -180,12 +184,24 @@ def test_only_what_was_tested_on_the_current_version_becomes_the_next() -> None:
         assert problem.details.allowed == ("reject", "revalidate")
 
 
-def test_a_candidate_that_is_about_to_expire_is_not_promoted() -> None:
-    tested = skill("pending", ended("passed"))
-    assert stale_candidate(tested, 0, NOW + DAY - EXPIRY_MARGIN, DAY) is None
-    problem = stale_candidate(tested, 0, NOW + DAY - EXPIRY_MARGIN + timedelta(seconds=1), DAY)
+@pytest.mark.parametrize(
+    ("said", "expires_at"),
+    [(None, NOW + DAY), (NOW + 3 * DAY, NOW + 3 * DAY)],
+    ids=["not said by the runner", "said by the runner"],
+)
+def test_a_candidate_that_is_about_to_expire_is_not_promoted(
+    said: datetime | None, expires_at: datetime
+) -> None:
+    validation = ended("passed")
+    assert validation.online is not None
+    online = validation.online.model_copy(update={"candidate_expires_at": said})
+    tested = skill("pending", validation.model_copy(update={"online": online}))
+    in_time = expires_at - EXPIRY_MARGIN
+    assert stale_candidate(tested, 0, in_time) is None
+    problem = stale_candidate(tested, 0, in_time + timedelta(seconds=1))
     assert problem is not None
-    assert "24 hours" in problem.message
+    assert problem.code == ILLEGAL
+    assert f"kept until {expires_at:%Y-%m-%d} 12:00 UTC only" in problem.message
 
 
 def version(number: int, built_on: int | None, *, current: bool = False) -> Version:

@@ -1,15 +1,30 @@
 """Every cell of the scoring tables."""
 
+from collections.abc import Sequence
+from uuid import uuid4
+
 import pytest
 
-from assay_contracts.grades import Evidence, Grade
+from assay_contracts.grades import Evidence, Grade, is_done
+from assay_contracts.grades import points as points_of
 from assay_contracts.runs import RunFinished, SkillUse, TaskOutcome
+from assay_contracts.scores import (
+    DIMENSIONS,
+    OFFLINE_PASS_MARK,
+    ONLINE_PASS_MARK,
+    OVERALL_PASS_MARK,
+    Scores,
+)
 from assay_contracts.skills import Dependencies, FileEntry, SkillManifest
 from assay_scorer.domain import scoring
-from assay_scorer.domain.conductor import Admitted, Fact, decide
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.recompute import difference
-from assay_scorer.domain.validation import REGRESSION_LIMIT, Validation, time_limit
+from assay_scorer.domain.scoring import Observed
+from assay_scorer.domain.time_limits import time_limit
+from assay_scorer.domain.validation import REGRESSION_LIMIT, Validation
 from assay_scorer.domain.work import open_work
+from assay_testkit.reports import a_call
 from assay_testkit.scorer import NOW, a_validation, an_environment, well_done
 
 
@@ -40,9 +55,31 @@ def outcomes(*used: str | None) -> list[TaskOutcome]:
     ]
 
 
+def a_run(**changes: object) -> RunFinished:
+    run = RunFinished(validation_id=uuid4(), step_id="s", attempt=1)
+    return run.model_copy(update=changes)
+
+
+def observed(
+    *,
+    grades: Sequence[Grade] = (),
+    outcomes: Sequence[TaskOutcome] = (),
+    offline: RunFinished | None = None,
+) -> Observed:
+    online = a_run(outcomes=tuple(outcomes))
+    return Observed(skill_name="s", online=online, online_grades=grades, offline=offline)
+
+
 @pytest.mark.parametrize(("grade", "points"), [(1, 0), (2, 25), (3, 50), (4, 75), (5, 100)])
 def test_a_grade_becomes_points(grade: int, points: int) -> None:
-    assert scoring.converted(grade) == points
+    assert points_of(grade) == points
+
+
+@pytest.mark.parametrize(
+    ("grade", "done"), [(1, False), (2, False), (3, False), (4, True), (5, True)]
+)
+def test_a_task_is_done_with_at_most_a_small_flaw(grade: int, done: bool) -> None:
+    assert is_done(grade) is done
 
 
 @pytest.mark.parametrize(
@@ -50,7 +87,7 @@ def test_a_grade_becomes_points(grade: int, points: int) -> None:
     [((5, 5, 5), 100.0), ((5, 4, 4), 83.3), ((1, 1, 1), 0.0), ((2, 2, 3), 33.3)],
 )
 def test_completion_is_the_mean(grades: tuple[int, ...], expected: float) -> None:
-    assert scoring.completion(graded(*grades)) == expected
+    assert scoring.completion(observed(grades=graded(*grades))) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,14 +103,22 @@ def test_completion_is_the_mean(grades: tuple[int, ...], expected: float) -> Non
 def test_trigger_counts_only_the_skill_under_test(
     used: tuple[str | None, ...], expected: float
 ) -> None:
-    assert scoring.trigger(outcomes(*used), "s") == expected
+    assert scoring.trigger(observed(outcomes=outcomes(*used))) == expected
 
 
 @pytest.mark.parametrize(
     ("count", "expected"), [(0, 100.0), (1, 70.0), (2, 70.0), (3, 0.0), (50, 0.0)]
 )
 def test_offline_falls_with_calls(count: int, expected: float) -> None:
-    assert scoring.offline(count) == expected
+    listed = min(count, 2)
+    run = a_run(
+        network_calls=tuple(map(a_call, range(listed))), network_calls_omitted=count - listed
+    )
+    assert scoring.offline(observed(offline=run)) == expected
+
+
+def test_without_an_offline_run_nothing_is_known_of_it() -> None:
+    assert scoring.offline(observed()) is None
 
 
 @pytest.mark.parametrize(
@@ -91,14 +136,16 @@ def test_offline_falls_with_calls(count: int, expected: float) -> None:
 def test_the_overall_score_weighs_the_three(
     completion: float, trigger: float, offline: float | None, overall: float
 ) -> None:
-    scores = scoring.combine(completion, trigger, offline)
+    measured = {"completion": completion, "trigger": trigger, "offline": offline}
+    scores = scoring.combined(measured)
     assert scores.overall == overall
     assert (scores.completion, scores.trigger, scores.offline) == (completion, trigger, offline)
 
 
 def test_half_a_tenth_is_rounded_up() -> None:
     # 0.5 * 50.1 = 25.05, which binary floats would round down.
-    assert scoring.combine(50.1, 0.0, 0.0).overall == 25.1
+    measured = {"completion": 50.1, "trigger": 0.0, "offline": 0.0}
+    assert scoring.combined(measured).overall == 25.1
 
 
 @pytest.mark.parametrize(
@@ -114,19 +161,27 @@ def test_half_a_tenth_is_rounded_up() -> None:
 def test_completion_is_rounded_half_up_to_one_decimal(
     grades: tuple[int, ...], expected: float
 ) -> None:
-    assert scoring.completion(graded(*grades)) == expected
+    assert scoring.completion(observed(grades=graded(*grades))) == expected
 
 
 def test_trigger_is_rounded_half_up_to_one_decimal() -> None:
     # One of sixteen is 6.25.
-    assert scoring.trigger(outcomes("s", *[None] * 15), "s") == 6.3
+    assert scoring.trigger(observed(outcomes=outcomes("s", *[None] * 15))) == 6.3
 
 
 def test_the_weights_and_thresholds_are_those_of_the_tables() -> None:
-    weights = (scoring.COMPLETION_WEIGHT, scoring.TRIGGER_WEIGHT, scoring.OFFLINE_WEIGHT)
-    assert [float(weight) for weight in weights] == [0.5, 0.35, 0.15]
-    assert sum(weights) == 1
-    assert (scoring.ONLINE_PASS, scoring.OFFLINE_PASS, scoring.OVERALL_PASS) == (50, 70, 70)
+    weights = {each.name: each.weight for each in DIMENSIONS}
+    assert weights == {"completion": 50, "trigger": 35, "offline": 15}
+    assert sum(weights.values()) == 100
+    marks = {each.name: each.pass_mark for each in DIMENSIONS}
+    assert marks == {"completion": 50, "trigger": None, "offline": 70}
+    assert (ONLINE_PASS_MARK, OFFLINE_PASS_MARK, OVERALL_PASS_MARK) == (50, 70, 70)
+
+
+def test_every_dimension_has_its_field_and_its_measure() -> None:
+    names = [each.name for each in DIMENSIONS]
+    assert [*names, "overall"] == list(Scores.model_fields)
+    assert set(names) == set(scoring.MEASURES)
 
 
 def judged(
@@ -146,7 +201,7 @@ def judged(
                 outcome.model_copy(update={"skills_used": ()}) for outcome in result.outcomes[used:]
             )
             result = result.model_copy(update={"outcomes": (*result.outcomes[:used], *unused)})
-        assert isinstance(result, Fact)
+        assert isinstance(result, ConductorInput)
         validation = decide(validation, result, NOW).validation
     return validation
 

@@ -2,30 +2,38 @@
 
 import json
 import os
-from typing import Final
+from typing import Annotated, Final
 
-from assay_cli.config import (
+import typer
+
+from assay_cli.commands import command_group
+from assay_cli.config_file import (
     KEYS,
-    TOKEN_VARIABLE,
-    URL_VARIABLE,
     FileConfig,
     Key,
     config_file,
     data_folder,
     read_config,
-    sendable,
     write_config,
 )
+from assay_cli.connection import TOKEN_VARIABLE, URL_VARIABLE, sendable
 from assay_cli.embedded.data import DataFolder
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import say, show_table
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.options import Json
+from assay_cli.printing import say, show_table
 
 VARIABLES: Final[dict[Key, str]] = {"url": URL_VARIABLE, "token": TOKEN_VARIABLE}
 HIDDEN: Final = "(set)"
 
 
-def show_config(*, as_json: bool) -> Exit:
-    """Raises CommandError, as every command here. Tokens are never shown."""
+Name = Annotated[Key, typer.Argument(metavar="KEY", help="One of url, token, data.")]
+
+app = command_group("config")
+
+
+@app.command(short_help="Show what the command goes by.")
+def show(as_json: Json = False) -> Exit:
+    """Show each setting and where it comes from; a token is never shown."""
     file = read_config()
     found = {key: _found(key, file) for key in KEYS}
     if as_json:
@@ -55,7 +63,9 @@ def _found(key: Key, file: FileConfig) -> tuple[str | None, str]:
     return (HIDDEN if key == "token" else running.url), "the stack on this machine"
 
 
-def set_config(key: Key, value: str) -> Exit:
+@app.command("set", short_help="Keep a setting in the file.")
+def set_value(key: Name, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> Exit:
+    """Keep a setting in the file, which only you may read."""
     if key == "url" and not value.startswith(("http://", "https://")):
         raise CommandError(
             f"{value} is no address: it begins with http:// or https://.", Exit.BAD_INPUT
@@ -66,7 +76,9 @@ def set_config(key: Key, value: str) -> Exit:
     return Exit.PASSED
 
 
-def unset_config(key: Key) -> Exit:
+@app.command("unset", short_help="Take a setting out of the file.")
+def unset_value(key: Name) -> Exit:
+    """Take a setting out of the file."""
     write_config(read_config().model_copy(update={key: None}))
     say(f"{key} is no longer in {config_file()}.")
     return Exit.PASSED

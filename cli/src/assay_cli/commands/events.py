@@ -1,32 +1,45 @@
-"""`assay events`: public facts as they happen, from the gateway or straight from the bus."""
+"""`assay events`: public events as they happen, from the gateway or straight from the bus."""
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import nats
+import typer
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from assay_cli.client import AssayClient, with_client
-from assay_cli.config import Connection
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import say
-from assay_cli.running import run_until_stopped
-from assay_cli.text import one_line
+from assay_cli.commands import single_command
+from assay_cli.connection import Connection, connection
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.gateway_client import GatewayClient, with_client
+from assay_cli.options import Json, Token, Url
+from assay_cli.printing import say
+from assay_cli.signals import run_until_stopped
 from assay_contracts.topology import PUBLIC_FACTS
+from assay_reporting.text import one_line
 
 SUBJECTS: Final = tuple(fact.SUBJECT for fact in PUBLIC_FACTS)
 CONNECT_WITHIN_S: Final = 5.0
-TOLD: Final = ("skill_name", "name", "status", "verdict", "version", "current_version", "reason")
-"""Fields that say in a line what a fact is about."""
+SHOWN_FIELDS: Final = (
+    "skill_name",
+    "name",
+    "status",
+    "verdict",
+    "version",
+    "current_version",
+    "reason",
+)
+"""Fields that say in a line what an event is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
+class Wanted:
+    """Which events are asked for, and how to show them."""
+
     types: tuple[str, ...]
     """Subjects; none means all public ones."""
     since: str | None
@@ -36,7 +49,40 @@ class Following:
     as_json: bool
 
 
-def check_types(types: Sequence[str]) -> None:
+app = single_command()
+
+
+@app.command()
+def events(
+    *,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", "-t", help="Only these, for example validation.completed."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Begin after the event with this id; 0 shows all there are.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="End after that many; by default go on for ever.")
+    ] = None,
+    bus: Annotated[
+        str | None,
+        typer.Option(help="Listen on the bus itself, at the address `assay up` prints."),
+    ] = None,
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """Follow public facts as they happen, a line each; what was missed comes after a break."""
+    wanted = Wanted(types=tuple(types or ()), since=since, count=count, as_json=as_json)
+    if bus is not None:
+        _from_bus(bus, wanted)
+    else:
+        _from_gateway(connection(url, token), wanted)
+    return Exit.PASSED
+
+
+def _check_types(types: Sequence[str]) -> None:
     """Raises CommandError."""
     unknown = [each for each in types if each not in SUBJECTS]
     if unknown:
@@ -47,29 +93,28 @@ def check_types(types: Sequence[str]) -> None:
         )
 
 
-def follow_gateway(to: Connection, asked: Following) -> Exit:
+def _from_gateway(to: Connection, wanted: Wanted) -> None:
     """Until a signal, or `count` events. Raises CommandError or Interrupted."""
-    check_types(asked.types)
+    _check_types(wanted.types)
 
-    async def work(client: AssayClient) -> None:
-        parameters = {"types": asked.types} if asked.types else {}
+    async def work(client: GatewayClient) -> None:
+        parameters = {"types": wanted.types} if wanted.types else {}
         shown = 0
-        async with aclosing(client.events(parameters, asked.since)) as events:
-            async for event in events:
+        async with aclosing(client.follow_events(parameters, wanted.since)) as stream:
+            async for event in stream:
                 if event.event in SUBJECTS:
-                    _show(event.event, event.data, event.id, as_json=asked.as_json)
+                    _show(event.event, event.data, event.id, as_json=wanted.as_json)
                     shown += 1
-                    if shown == asked.count:
+                    if shown == wanted.count:
                         return
 
     with_client(to, work)
-    return Exit.PASSED
 
 
-def follow_bus(url: str, asked: Following) -> Exit:
-    """As `follow_gateway`, with the observer's address of the bus; from now on only."""
-    check_types(asked.types)
-    if asked.since is not None:
+def _from_bus(url: str, wanted: Wanted) -> None:
+    """As `_from_gateway`, with the observer's address of the bus; from now on only."""
+    _check_types(wanted.types)
+    if wanted.since is not None:
         raise CommandError(
             "The bus tells what happens from now on: leave out --since, or leave out --bus.",
             Exit.BAD_INPUT,
@@ -77,22 +122,21 @@ def follow_bus(url: str, asked: Following) -> Exit:
 
     async def work() -> None:
         shown = 0
-        async with aclosing(_said(url, asked.types or SUBJECTS)) as said:
-            async for message in said:
-                _show(message.subject, message.data.decode(), "", as_json=asked.as_json)
+        async with aclosing(_messages(url, wanted.types or SUBJECTS)) as messages:
+            async for message in messages:
+                _show(message.subject, message.data.decode(), "", as_json=wanted.as_json)
                 shown += 1
-                if shown == asked.count:
+                if shown == wanted.count:
                     return
 
     run_until_stopped(work())
-    return Exit.PASSED
 
 
-async def _said(url: str, subjects: Sequence[str]) -> AsyncGenerator[Msg, None]:
+async def _messages(url: str, subjects: Sequence[str]) -> AsyncGenerator[Msg, None]:
     heard: asyncio.Queue[Msg] = asyncio.Queue()
     try:
         async with asyncio.timeout(CONNECT_WITHIN_S):
-            connection = await nats.connect(url, max_reconnect_attempts=-1, error_cb=_ignored)
+            bus = await nats.connect(url, max_reconnect_attempts=-1, error_cb=_ignored)
     except (NatsError, OSError, TimeoutError) as error:
         raise CommandError(
             f"The bus cannot be reached ({one_line(str(error)) or type(error).__name__}): `assay"
@@ -101,12 +145,12 @@ async def _said(url: str, subjects: Sequence[str]) -> AsyncGenerator[Msg, None]:
         ) from error
     try:
         for subject in subjects:
-            await connection.subscribe(subject, cb=heard.put)
-        await connection.flush()
+            await bus.subscribe(subject, cb=heard.put)
+        await bus.flush()
         while True:
             yield await heard.get()
     finally:
-        await connection.close()
+        await bus.close()
 
 
 async def _ignored(_: Exception) -> None:
@@ -114,12 +158,12 @@ async def _ignored(_: Exception) -> None:
 
 
 def _show(subject: str, data: str, event_id: str, *, as_json: bool) -> None:
-    fact: dict[str, object] = json.loads(data)
+    event: dict[str, object] = json.loads(data)
     if as_json:
         number = {"id": event_id} if event_id else {}
-        say(json.dumps({"type": subject, **number, "data": fact}, ensure_ascii=False))
+        say(json.dumps({"type": subject, **number, "data": event}, ensure_ascii=False))
         return
-    manifest = fact.get("manifest")
-    about = {**manifest, **fact} if isinstance(manifest, dict) else fact
-    told = [one_line(str(about[name]), 200) for name in TOLD if about.get(name)]
-    say(f"{str(fact['occurred_at'])[:19]}Z  {subject}  {'  '.join(told)}")
+    manifest = event.get("manifest")
+    about = {**manifest, **event} if isinstance(manifest, dict) else event
+    fields = [one_line(str(about[name]), 200) for name in SHOWN_FIELDS if about.get(name)]
+    say(f"{str(event['occurred_at'])[:19]}Z  {subject}  {'  '.join(fields)}")

@@ -1,51 +1,79 @@
 """`assay full-test`: all approved skills tested again."""
 
 import asyncio
-from typing import Final
+from typing import Annotated, Final
 from uuid import UUID
 
+import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assay_cli.client import POLL_S, AssayClient, parsed, with_client
-from assay_cli.config import Connection
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import console, moment, number, say, say_document, show_facts, show_table
-from assay_cli.text import one_line
+from assay_cli.commands import command_group
+from assay_cli.connection import connection
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.gateway_client import POLL_S, GatewayClient, parsed, with_client
+from assay_cli.options import Json, Page, Size, Token, Url
+from assay_cli.printing import console, moment, number, say, say_document, show_fields, show_table
 from assay_contracts.full_tests import FullTestCounts, FullTestPage, FullTestView
+from assay_reporting.text import one_line
 
 ENDED: Final = frozenset({"completed", "cancelled"})
 
+Which = Annotated[
+    UUID | None, typer.Argument(metavar="[ID]", help="Of a full test; the newest by default.")
+]
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait", help="Stay until it has ended: 0 all passed, 1 one failed, 3 not all is known."
+    ),
+]
 
-def start(to: Connection, *, wait: bool, as_json: bool) -> Exit:
-    """Raises CommandError or Interrupted, as every command here."""
+app = command_group("full-test")
 
-    async def work(client: AssayClient) -> bytes:
+
+@app.command(short_help="Begin one.")
+def start(wait: Wait = False, as_json: Json = False, url: Url = None, token: Token = None) -> Exit:
+    """Test every approved skill with its stored tasks and two new ones."""
+
+    async def work(client: GatewayClient) -> bytes:
         content = await client.send("POST", "/skills/full-test")
         if not wait:
             return content
         return await _until_ended(client, parsed(content, FullTestView).full_test_id)
 
-    return _show(with_client(to, work), as_json=as_json)
+    return _show(with_client(connection(url, token), work), as_json=as_json)
 
 
-def status(to: Connection, full_test_id: UUID | None, *, wait: bool, as_json: bool) -> Exit:
-    """How far one is, by default the newest."""
+@app.command(short_help="Show how far one is.")
+def status(
+    full_test_id: Which = None,
+    wait: Wait = False,
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """Show how far a full test is, or how it ended."""
 
-    async def work(client: AssayClient) -> bytes:
+    async def work(client: GatewayClient) -> bytes:
         which = full_test_id or await _newest(client)
         if wait:
             return await _until_ended(client, which)
         return await client.get(f"/full-tests/{which}")
 
-    return _show(with_client(to, work), as_json=as_json)
+    return _show(with_client(connection(url, token), work), as_json=as_json)
 
 
-def cancel(to: Connection, full_test_id: UUID | None, *, as_json: bool) -> Exit:
-    async def work(client: AssayClient) -> bytes:
+@app.command(short_help="End one that is under way.")
+def cancel(
+    full_test_id: Which = None, as_json: Json = False, url: Url = None, token: Token = None
+) -> Exit:
+    """End a full test; what has not been tested by then stays untested."""
+
+    async def work(client: GatewayClient) -> bytes:
         which = full_test_id or await _newest(client)
         return await client.send("POST", f"/full-tests/{which}/cancel")
 
-    content = with_client(to, work)
+    content = with_client(connection(url, token), work)
     if as_json:
         say_document(content)
     else:
@@ -54,9 +82,14 @@ def cancel(to: Connection, full_test_id: UUID | None, *, as_json: bool) -> Exit:
     return Exit.PASSED
 
 
-def list_full_tests(to: Connection, *, page: int, size: int, as_json: bool) -> Exit:
+@app.command("list", short_help="List them, newest first.")
+def list_full_tests(
+    page: Page = 1, size: Size = 20, as_json: Json = False, url: Url = None, token: Token = None
+) -> Exit:
+    """List full tests, newest first."""
     content = with_client(
-        to, lambda client: client.get("/full-tests", {"page": page, "size": size})
+        connection(url, token),
+        lambda client: client.get("/full-tests", {"page": page, "size": size}),
     )
     if as_json:
         say_document(content)
@@ -86,7 +119,7 @@ def list_full_tests(to: Connection, *, page: int, size: int, as_json: bool) -> E
     return Exit.PASSED
 
 
-async def _newest(client: AssayClient) -> UUID:
+async def _newest(client: GatewayClient) -> UUID:
     found = await client.read("/full-tests", FullTestPage, {"size": 1})
     if not found.full_tests:
         raise CommandError(
@@ -95,7 +128,7 @@ async def _newest(client: AssayClient) -> UUID:
     return found.full_tests[0].full_test_id
 
 
-async def _until_ended(client: AssayClient, full_test_id: UUID) -> bytes:
+async def _until_ended(client: GatewayClient, full_test_id: UUID) -> bytes:
     """What it comes to, its progress shown meanwhile: a bar, or a line for each skill."""
     screen = console(stderr=True)
     said: set[str] = set()
@@ -135,15 +168,15 @@ def _show(content: bytes, *, as_json: bool) -> Exit:
 
 def _show_view(view: FullTestView) -> None:
     counts = view.counts
-    facts = [
+    fields = [
         ("full test", str(view.full_test_id)),
         ("status", f"{view.status}, {counts.done} of {counts.total} skills tested"),
         ("started", f"{moment(view.started_at)} by {one_line(view.started_by)}"),
         ("runtime version", view.runtime_version),
     ]
     if view.completed_at is not None:
-        facts.append(("ended", moment(view.completed_at)))
-    show_facts(facts)
+        fields.append(("ended", moment(view.completed_at)))
+    show_fields(fields)
     if not view.skills:
         return
     say("")

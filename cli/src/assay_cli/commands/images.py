@@ -1,26 +1,27 @@
 """`assay images`: the runtime versions that approvals made."""
 
-from assay_cli.client import AssayClient, parsed, with_client
-from assay_cli.commands.skills import make_sure
-from assay_cli.config import Connection
-from assay_cli.outcome import Exit
-from assay_cli.output import moment, say, say_document, show_table
-from assay_cli.text import one_line
-from assay_contracts.base import Model
+from typing import Annotated
+
+import typer
+
+from assay_cli.commands import command_group
+from assay_cli.confirmation import make_sure
+from assay_cli.connection import connection
+from assay_cli.exit_codes import Exit
+from assay_cli.gateway_client import GatewayClient, parsed, with_client
+from assay_cli.options import Json, Token, Url, Yes
+from assay_cli.printing import moment, say, say_document, show_table
+from assay_contracts.rest import RollbackAnswer, RollbackPreviewAnswer
 from assay_contracts.runtime import RuntimeVersions
+from assay_reporting.text import one_line
+
+app = command_group("images")
 
 
-class RolledBack(Model):
-    """What a rollback does, or would do."""
-
-    message: str = ""
-    affected_skills: tuple[str, ...]
-    restored_skills: tuple[str, ...]
-
-
-def list_images(to: Connection, *, as_json: bool) -> Exit:
-    """Raises CommandError or Interrupted, as every command here."""
-    content = with_client(to, lambda client: client.get("/images"))
+@app.command("list", short_help="List them, newest first.")
+def list_runtime_versions(as_json: Json = False, url: Url = None, token: Token = None) -> Exit:
+    """List the runtime versions, newest first."""
+    content = with_client(connection(url, token), lambda client: client.get("/images"))
     if as_json:
         say_document(content)
         return Exit.PASSED
@@ -41,17 +42,25 @@ def list_images(to: Connection, *, as_json: bool) -> Exit:
     return Exit.PASSED
 
 
-def roll_back(to: Connection, version: str, *, sure: bool, as_json: bool) -> Exit:
-    """Make another version current, once whoever asks has seen what it will do."""
+@app.command("rollback", short_help="Make another version current.")
+def roll_back(
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="For example v1.2.")],
+    yes: Yes = False,
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """Make another version current, older or newer, after showing what that hides and restores."""
+    to = connection(url, token)
 
-    async def preview(client: AssayClient) -> RolledBack:
-        return await client.read(f"/images/{version}/rollback-preview", RolledBack)
+    async def preview(client: GatewayClient) -> RollbackPreviewAnswer:
+        return await client.read(f"/images/{version}/rollback-preview", RollbackPreviewAnswer)
 
     would = with_client(to, preview)
     make_sure(
         f"Make {version} current? Hidden from agents: {_names(would.affected_skills)};"
         f" approved again: {_names(would.restored_skills)}.",
-        sure=sure,
+        sure=yes,
     )
     content = with_client(
         to, lambda client: client.send("POST", "/images/rollback", {"target_version": version})
@@ -59,7 +68,7 @@ def roll_back(to: Connection, version: str, *, sure: bool, as_json: bool) -> Exi
     if as_json:
         say_document(content)
     else:
-        say(one_line(parsed(content, RolledBack).message))
+        say(one_line(parsed(content, RollbackAnswer).message))
     return Exit.PASSED
 
 

@@ -3,22 +3,30 @@
 import json
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+import typer
 from rich.text import Text
 
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import console
-from assay_cli.sarif import sarif_log
-from assay_cli.text import one_line
+from assay_cli.commands import single_command
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.options import SkillSource
+from assay_cli.printing import console
 from assay_contracts.skills import Finding, Severity
+from assay_reporting.sarif import CheckedSource, render_sarif
+from assay_reporting.text import one_line
 from assay_skillkit.check import CheckedSkill, check_archive, check_folder
+from assay_skillkit.file_names import SKILL_MD
+from assay_skillkit.rules import RULES
 
 Form = Literal["text", "json", "sarif"]
 
 HEADING: Final[dict[Severity, str]] = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
 STYLE: Final[dict[Severity, str]] = {"error": "bold red", "warning": "yellow", "note": "dim"}
+
+app = single_command()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +39,20 @@ class Lint:
     as_sarif: bool
 
 
-def lint(asked: Lint) -> Exit:
+@app.command()
+def lint(
+    path: SkillSource,
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")
+    ] = False,
+) -> Exit:
+    """Check a skill's format as an upload would. The exit code: 0 no errors, 1 errors, 2 usage."""
+    return _lint(Lint(source=path, strict=strict, as_json=as_json, as_sarif=as_sarif))
+
+
+def _lint(asked: Lint) -> Exit:
     """Raises CommandError when there is nothing to check."""
     if asked.as_json and asked.as_sarif:
         raise CommandError("--json and --sarif exclude each other: choose one.", Exit.BAD_INPUT)
@@ -39,7 +60,7 @@ def lint(asked: Lint) -> Exit:
     if asked.as_json:
         _print(_document(asked, checked))
     elif asked.as_sarif:
-        _print(sarif_log(asked.source, checked.findings))
+        _print(_sarif(asked, checked))
     else:
         _show(asked.source, checked)
     return Exit.FAILED if checked.errors else Exit.PASSED
@@ -71,6 +92,17 @@ def _document(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
         "name": checked.manifest.name if checked.manifest else None,
         "findings": [finding.model_dump(mode="json") for finding in checked.findings],
     }
+
+
+def _sarif(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
+    return render_sarif(
+        checked.findings,
+        source=CheckedSource(
+            path=asked.source, is_folder=asked.source.is_dir(), main_file=SKILL_MD
+        ),
+        rules=tuple(RULES.values()),
+        tool_version=version("assay-cli"),
+    )
 
 
 def _print(document: dict[str, object]) -> None:

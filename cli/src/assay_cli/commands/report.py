@@ -2,40 +2,61 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from assay_cli.client import AssayClient, ReportForm, parsed, with_client
-from assay_cli.config import Connection
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import show
-from assay_cli.scorecard import score_card
+import typer
+
+from assay_cli.commands import single_command
+from assay_cli.connection import connection
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.gateway_client import GatewayClient, parsed, with_client
+from assay_cli.options import Skill, Token, Url
+from assay_cli.printing import show
 from assay_contracts.reports import Report
+from assay_reporting.score_card import render_score_card
 
-Form = ReportForm | Literal["card"]
+app = single_command()
 
 
-def report(to: Connection, name_or_id: str, *, form: Form, output: Path | None) -> Exit:
-    """Raises CommandError or Interrupted."""
+@app.command()
+def report(
+    skill: Skill,
+    form: Annotated[
+        Literal["card", "json", "markdown", "html", "junit"],
+        typer.Option("--format", "-f", help="A score card, or a form of the whole report."),
+    ] = "card",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write it to this file.")
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """Read the report on the newest validation of a skill."""
+    to = connection(url, token)
     if form == "card" and output is not None:
         raise CommandError(
             "A score card is for the screen: choose what to write with --format.", Exit.BAD_INPUT
         )
 
-    async def work(client: AssayClient) -> bytes:
-        skill_id = await client.skill_id(name_or_id)
+    async def work(client: GatewayClient) -> bytes:
+        skill_id = await client.skill_id(skill)
         return await client.report(skill_id, "json" if form == "card" else form)
 
     content = with_client(to, work)
     if form == "card":
-        show(score_card(parsed(content, Report)))
+        show(render_score_card(parsed(content, Report)))
     elif output is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
-        try:
-            output.write_bytes(content)
-        except OSError as error:
-            raise CommandError(
-                f"The report cannot be written: {error}. Name another --output.", Exit.BAD_INPUT
-            ) from error
+        _write(output, content)
     return Exit.PASSED
+
+
+def _write(output: Path, content: bytes) -> None:
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        raise CommandError(
+            f"The report cannot be written: {error}. Name another --output.", Exit.BAD_INPUT
+        ) from error

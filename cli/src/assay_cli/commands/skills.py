@@ -1,19 +1,23 @@
 """`assay skills`: the skills there are, and what an admin decides about them."""
 
-import sys
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from assay_cli.client import AssayClient, parsed, with_client
-from assay_cli.config import Connection
-from assay_cli.outcome import EXIT_OF, CommandError, Exit
-from assay_cli.output import moment, number, say, say_document, show_facts, show_table
-from assay_cli.progress import progress_on_stderr
-from assay_cli.text import one_line
+import typer
+
+from assay_cli.commands import command_group
+from assay_cli.confirmation import make_sure
+from assay_cli.connection import Connection, connection
+from assay_cli.exit_codes import EXIT_OF, Exit
+from assay_cli.gateway_client import GatewayClient, parsed, with_client
+from assay_cli.options import Json, Page, Size, Skill, Token, Url, Yes
+from assay_cli.printing import moment, number, say, say_document, show_fields, show_table
+from assay_cli.progress_display import progress_on_stderr
 from assay_contracts.base import Model
+from assay_contracts.review import MAX_REASON
 from assay_contracts.rpc import SkillDetail, SkillPage, ValidationHistory, ValidationSummary
 from assay_contracts.skills import SkillStatus
+from assay_reporting.text import one_line
 
 Action = Literal["approve", "reject", "revalidate", "cancel"]
 LONGEST_DESCRIPTION = 300
@@ -27,23 +31,26 @@ class Done(Model):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    status: SkillStatus | None
-    q: str | None
-    page: int
-    size: int
+app = command_group("skills")
 
 
-def list_skills(to: Connection, asked: Listing, *, as_json: bool) -> Exit:
-    """Raises CommandError or Interrupted, as every command here."""
-    given = {"status": asked.status, "q": asked.q}
+@app.command("list", short_help="List skills, newest first.")
+def list_skills(
+    *,
+    status: Annotated[SkillStatus | None, typer.Option(help="Only skills of this status.")] = None,
+    search: Annotated[str | None, typer.Option("--search", "-q", help="Part of a name.")] = None,
+    page: Page = 1,
+    size: Size = 20,
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """List skills, newest first."""
+    given = {"status": status, "q": search}
     parameters = {name: value for name, value in given.items() if value is not None}
     content = with_client(
-        to,
-        lambda client: client.get(
-            "/skills", {**parameters, "page": asked.page, "size": asked.size}
-        ),
+        connection(url, token),
+        lambda client: client.get("/skills", {**parameters, "page": page, "size": size}),
     )
     if as_json:
         say_document(content)
@@ -69,18 +76,20 @@ def list_skills(to: Connection, asked: Listing, *, as_json: bool) -> Exit:
     return Exit.PASSED
 
 
-def show_skill(to: Connection, name_or_id: str, *, as_json: bool) -> Exit:
-    async def work(client: AssayClient) -> tuple[bytes, ValidationHistory]:
-        skill_id = await client.skill_id(name_or_id)
+@app.command("show", short_help="Show one skill and its validations.")
+def show_skill(skill: Skill, as_json: Json = False, url: Url = None, token: Token = None) -> Exit:
+    """Show one skill and its validations with their scores."""
+
+    async def work(client: GatewayClient) -> tuple[bytes, ValidationHistory]:
+        skill_id = await client.skill_id(skill)
         detail = await client.get(f"/skills/{skill_id}")
         return detail, await client.read(f"/skills/{skill_id}/validations", ValidationHistory)
 
-    content, history = with_client(to, work)
+    content, history = with_client(connection(url, token), work)
     if as_json:
         say_document(content)
         return Exit.PASSED
-    skill = parsed(content, SkillDetail)
-    show_facts(_facts(skill))
+    show_fields(_fields(parsed(content, SkillDetail)))
     if history.validations:
         say("")
         show_table(
@@ -90,8 +99,8 @@ def show_skill(to: Connection, name_or_id: str, *, as_json: bool) -> Exit:
     return Exit.PASSED
 
 
-def _facts(skill: SkillDetail) -> list[tuple[str, str]]:
-    facts = [
+def _fields(skill: SkillDetail) -> list[tuple[str, str]]:
+    fields = [
         ("name", one_line(skill.name)),
         ("id", str(skill.skill_id)),
         ("status", skill.status),
@@ -101,11 +110,11 @@ def _facts(skill: SkillDetail) -> list[tuple[str, str]]:
         ("description", one_line(skill.description, LONGEST_DESCRIPTION)),
     ]
     if skill.reason:
-        facts.append(("verdict", f"{skill.verdict}: {one_line(skill.reason)}"))
-    facts += [
+        fields.append(("verdict", f"{skill.verdict}: {one_line(skill.reason)}"))
+    fields += [
         (f"format {finding.severity}", one_line(finding.message)) for finding in skill.findings
     ]
-    return facts
+    return fields
 
 
 def _row(validation: ValidationSummary) -> tuple[str, ...]:
@@ -119,72 +128,100 @@ def _row(validation: ValidationSummary) -> tuple[str, ...]:
     )
 
 
-def act(
+@app.command(short_help="Let agents use a skill that passed.")
+def approve(skill: Skill, as_json: Json = False, url: Url = None, token: Token = None) -> Exit:
+    """Let agents use a skill that passed; its environment becomes the next runtime version."""
+    return _act(connection(url, token), "approve", skill, as_json=as_json)
+
+
+@app.command(short_help="Turn a skill down.")
+def reject(
+    skill: Skill,
+    reason: Annotated[
+        str, typer.Option("--reason", "-r", help=f"Why; at most {MAX_REASON} characters.")
+    ],
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """Turn a skill down that waits for review."""
+    return _act(connection(url, token), "reject", skill, reason=reason, as_json=as_json)
+
+
+@app.command(short_help="Validate a skill once more.")
+def revalidate(
+    skill: Skill,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Stay until it has ended; exit as `validate` does.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> Exit:
+    """Validate the newest revision of a skill once more."""
+    to = connection(url, token)
+    if not wait:
+        return _act(to, "revalidate", skill, as_json=as_json)
+
+    async def work(client: GatewayClient) -> Exit:
+        skill_id = await client.skill_id(skill)
+        content = await client.send("POST", f"/skills/{skill_id}/revalidate")
+        _print_answer(content, as_json=as_json)
+        return await _follow(client, skill_id)
+
+    return with_client(to, work)
+
+
+@app.command(short_help="End a validation that is under way.")
+def cancel(skill: Skill, as_json: Json = False, url: Url = None, token: Token = None) -> Exit:
+    """End a skill's validation as inconclusive."""
+    return _act(connection(url, token), "cancel", skill, as_json=as_json)
+
+
+@app.command(short_help="Remove a skill.")
+def delete(
+    skill: Skill, yes: Yes = False, as_json: Json = False, url: Url = None, token: Token = None
+) -> Exit:
+    """Remove a skill with its revisions and reports; the audit log keeps what was done."""
+    to = connection(url, token)
+
+    async def find(client: GatewayClient) -> SkillDetail:
+        return await client.read(f"/skills/{await client.skill_id(skill)}", SkillDetail)
+
+    found = with_client(to, find)
+    make_sure(
+        f"Delete {one_line(found.name)} ({found.status}) with all its revisions and reports?",
+        sure=yes,
+    )
+    content = with_client(to, lambda client: client.send("DELETE", f"/skills/{found.skill_id}"))
+    return _print_answer(content, as_json=as_json)
+
+
+def _act(
     to: Connection, action: Action, name_or_id: str, *, as_json: bool, reason: str | None = None
 ) -> Exit:
     """Have one thing done with a skill."""
     body = None if reason is None else {"reason": reason}
 
-    async def work(client: AssayClient) -> bytes:
+    async def work(client: GatewayClient) -> bytes:
         skill_id = await client.skill_id(name_or_id)
         return await client.send("POST", f"/skills/{skill_id}/{action}", body)
 
-    return _tell(with_client(to, work), as_json=as_json)
+    return _print_answer(with_client(to, work), as_json=as_json)
 
 
-def revalidate(to: Connection, name_or_id: str, *, wait: bool, as_json: bool) -> Exit:
-    """Start a validation; with `wait`, its verdict is the exit code."""
-    if not wait:
-        return act(to, "revalidate", name_or_id, as_json=as_json)
-
-    async def work(client: AssayClient) -> Exit:
-        skill_id = await client.skill_id(name_or_id)
-        content = await client.send("POST", f"/skills/{skill_id}/revalidate")
-        _tell(content, as_json=as_json)
-        return await follow(client, skill_id)
-
-    return with_client(to, work)
-
-
-async def follow(client: AssayClient, skill_id: UUID) -> Exit:
+async def _follow(client: GatewayClient, skill_id: UUID) -> Exit:
     """Show how a validation goes on until it has ended."""
     verdict = None
     with progress_on_stderr() as progress:
-        async for status in client.follow(skill_id):
+        async for status in client.follow_validation(skill_id):
             progress.see(status)
             verdict = status.verdict
     assert verdict is not None, "what has ended has a verdict"
     return EXIT_OF[verdict]
 
 
-def delete(to: Connection, name_or_id: str, *, sure: bool, as_json: bool) -> Exit:
-    """Remove a skill, once whoever asks is sure."""
-
-    async def look(client: AssayClient) -> SkillDetail:
-        return await client.read(f"/skills/{await client.skill_id(name_or_id)}", SkillDetail)
-
-    skill = with_client(to, look)
-    make_sure(
-        f"Delete {one_line(skill.name)} ({skill.status}) with all its revisions and reports?",
-        sure=sure,
-    )
-    content = with_client(to, lambda client: client.send("DELETE", f"/skills/{skill.skill_id}"))
-    return _tell(content, as_json=as_json)
-
-
-def make_sure(question: str, *, sure: bool) -> None:
-    """Raises CommandError unless the answer is yes."""
-    if sure:
-        return
-    if not sys.stdin.isatty():
-        raise CommandError(f"{question} Nobody is here to ask: say --yes.", Exit.BAD_INPUT)
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise CommandError("Nothing was done.", Exit.BAD_INPUT)
-
-
-def _tell(content: bytes, *, as_json: bool) -> Exit:
+def _print_answer(content: bytes, *, as_json: bool) -> Exit:
     if as_json:
         say_document(content)
     else:

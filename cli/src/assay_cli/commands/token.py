@@ -1,46 +1,55 @@
 """`assay token`: a signed token for the stack on this machine."""
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+import typer
+
+from assay_cli.commands import single_command
+from assay_cli.config_file import data_folder
 from assay_cli.embedded.data import DataFolder
 from assay_cli.embedded.tokens import Role, issue
-from assay_cli.outcome import CommandError, Exit
-from assay_cli.output import say
+from assay_cli.exit_codes import CommandError, Exit
+from assay_cli.options import Data
+from assay_cli.printing import say
 
 UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 LONGEST: Final = timedelta(days=365)
 LONGEST_NAME: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What was asked for."""
-
-    data: Path
-    name: str
-    ttl: str
-    role: Role
+app = single_command()
 
 
-def token(wanted: Wanted) -> Exit:
-    """Print it. Raises CommandError."""
-    lifetime = _lifetime(wanted.ttl)
-    if not 0 < len(wanted.name) <= LONGEST_NAME or not wanted.name.isprintable():
+@app.command()
+def token(
+    name: Annotated[
+        str, typer.Option(help="Who will show it; the audit log names them so.")
+    ] = "admin",
+    ttl: Annotated[
+        str, typer.Option(metavar="TIME", help="How long it is valid: 90s, 30m, 1h, 7d.")
+    ] = "1h",
+    role: Annotated[
+        Role, typer.Option(help="What it allows; `none` is refused with 403.")
+    ] = "admin",
+    data: Data = None,
+) -> Exit:
+    """Print a signed token for the stack in the data folder, whether it runs now or later."""
+    folder = data_folder(data)
+    lifetime = _lifetime(ttl)
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise CommandError(
             f"--name needs 1 to {LONGEST_NAME} characters that can be printed.", Exit.BAD_INPUT
         )
-    kept = DataFolder(wanted.data.absolute()).kept_secrets()
+    kept = DataFolder(folder.absolute()).kept_secrets()
     if kept is None or kept.jwt_secret is None:
         raise CommandError(
-            f"No stack of this version was started in {wanted.data} yet: start one with"
+            f"No stack of this version was started in {folder} yet: start one with"
             " `assay up`, or name its folder with --data.",
             Exit.BAD_INPUT,
         )
-    say(issue(kept.jwt_secret, name=wanted.name, lifetime=lifetime, role=wanted.role))
+    say(issue(kept.jwt_secret, name=name, lifetime=lifetime, role=role))
     return Exit.PASSED
 
 

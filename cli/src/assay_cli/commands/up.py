@@ -4,21 +4,36 @@ import asyncio
 import os
 import time
 from pathlib import Path
+from typing import Annotated
 
-from assay_cli.config import TOKEN_VARIABLE, sendable
+import typer
+
+from assay_cli.commands import single_command
+from assay_cli.config_file import data_folder
+from assay_cli.connection import TOKEN_VARIABLE, sendable
 from assay_cli.embedded.data import DataInUse, Running
 from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.process import StartFailed
 from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
-from assay_cli.outcome import CommandError, Exit, Interrupted
-from assay_cli.output import say
-from assay_cli.running import run_until_stopped
+from assay_cli.exit_codes import CommandError, Exit, Interrupted
+from assay_cli.options import Data
+from assay_cli.printing import say
+from assay_cli.signals import run_until_stopped
 from assay_gateway.settings import MIN_ADMIN_TOKEN
 
+app = single_command()
 
-def up(*, port: int, data: Path) -> None:
-    """Run until a signal asks to stop. Raises CommandError."""
+
+@app.command()
+def up(
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the REST API on the loopback.")
+    ] = 8002,
+    data: Data = None,
+) -> Exit:
+    """Run the bus, the database and the five services here, supervised, until Ctrl-C."""
+    folder = data_folder(data)
     token = sendable(os.environ.get(TOKEN_VARIABLE))
     if 0 < len(token) < MIN_ADMIN_TOKEN:
         raise CommandError(
@@ -27,17 +42,18 @@ def up(*, port: int, data: Path) -> None:
             Exit.BAD_INPUT,
         )
     try:
-        run_until_stopped(_up(port=port, data=data, token=token or None))
+        run_until_stopped(_serve(port=port, data=folder, token=token or None))
     except Interrupted:
         say("Stopped.")
     except (DataInUse, StartFailed, OSError) as error:
         raise CommandError(str(error), Exit.INCONCLUSIVE) from error
+    return Exit.PASSED
 
 
-async def _up(*, port: int, data: Path, token: str | None) -> None:
+async def _serve(*, port: int, data: Path, token: str | None) -> None:
     began = time.monotonic()
     say(f"Starting Assay in {data} …")
-    async with Stack(data, port=port, admin_token=token, on_event=_tell) as stack:
+    async with Stack(data, port=port, admin_token=token, on_event=_report) as stack:
         stack.data.announce(Running(stack.url, stack.admin_token))
         say(_greeting(stack, time.monotonic() - began, token_was_given=bool(token)))
         try:
@@ -46,10 +62,9 @@ async def _up(*, port: int, data: Path, token: str | None) -> None:
             say("Stopping …")
 
 
-def _tell(event: ProcessEvent) -> None:
-    if event.kind != "ready":
-        happened = "died" if event.kind == "died" else "is back"
-        say(f"{time.strftime('%H:%M:%S')} {event.process} {happened}: {event.detail}")
+def _report(event: ProcessEvent) -> None:
+    if line := event.interruption():
+        say(f"{time.strftime('%H:%M:%S')} {line}")
 
 
 def _greeting(stack: Stack, seconds: float, *, token_was_given: bool) -> str:

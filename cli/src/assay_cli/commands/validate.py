@@ -7,27 +7,33 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Annotated, BinaryIO, Literal
 
-from assay_cli.client import AssayClient, Refused, parsed
-from assay_cli.config import Connection
+import typer
+
+from assay_cli.commands import single_command
+from assay_cli.connection import URL_VARIABLE, Connection, configured
 from assay_cli.embedded.data import DataInUse
 from assay_cli.embedded.process import StartFailed
 from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
-from assay_cli.outcome import EXIT_OF, CommandError, Exit
-from assay_cli.output import say, say_document, show
+from assay_cli.exit_codes import EXIT_OF, CommandError, Exit
+from assay_cli.gateway_client import GatewayClient, Refused, parsed
+from assay_cli.options import SkillSource, Token
 from assay_cli.packing import Packed, pack
-from assay_cli.progress import Progress, progress_on_stderr
-from assay_cli.running import run_until_stopped
-from assay_cli.scorecard import score_card
-from assay_cli.summary import summary
-from assay_cli.text import one_line
+from assay_cli.printing import say, say_document, show
+from assay_cli.progress_display import Progress, progress_on_stderr
+from assay_cli.signals import run_until_stopped
 from assay_contracts.reports import Report
+from assay_reporting.score_card import render_score_card
+from assay_reporting.summary import render_summary
+from assay_reporting.text import one_line
+
+app = single_command()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
+class Wanted:
     """What was asked for."""
 
     source: Path
@@ -46,25 +52,73 @@ class Archive:
     content: BinaryIO
 
 
-def validate(asked: Validation) -> Exit:
+@app.command()
+def validate(
+    path: SkillSource,
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write the Markdown report to this file.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write the tasks as JUnit to this file.")
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            envvar="GITHUB_STEP_SUMMARY",
+            help="Add the verdict, as a few lines of Markdown, to this file.",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            envvar=URL_VARIABLE,
+            help="Address of a running Assay; the file's, or else a private one, by default.",
+        ),
+    ] = None,
+    token: Token = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="On a stack of its own, whatever is configured.")
+    ] = False,
+) -> Exit:
+    """Validate a skill. The exit code says how: 0 passed, 1 failed, 2 bad input, 3 inconclusive."""
+    return _validate(
+        Wanted(
+            source=path,
+            as_json=as_json,
+            report_file=report,
+            junit_file=junit,
+            summary_file=summary,
+            elsewhere=None if private else configured(url, token),
+        )
+    )
+
+
+def _validate(wanted: Wanted) -> Exit:
     """Raises CommandError or Interrupted."""
-    _check(asked)
+    _check(wanted)
     with tempfile.TemporaryFile() as content:
-        archive = Archive(packed=pack(asked.source, content), content=content)
+        archive = Archive(packed=pack(wanted.source, content), content=content)
         content.seek(0)
         progress = progress_on_stderr()
         for path in archive.packed.left_out:
             progress.notice(f"Left out of the upload: {one_line(path)}")
-        if asked.elsewhere is None:
-            return _on_private_stack(asked, archive, progress)
-        return run_until_stopped(_through(AssayClient(asked.elsewhere), asked, archive, progress))
+        if wanted.elsewhere is None:
+            return _on_private_stack(wanted, archive, progress)
+        return run_until_stopped(
+            _through(GatewayClient(wanted.elsewhere), wanted, archive, progress)
+        )
 
 
-def _check(asked: Validation) -> None:
+def _check(wanted: Wanted) -> None:
     for option, file in (
-        ("--report", asked.report_file),
-        ("--junit", asked.junit_file),
-        ("--summary", asked.summary_file),
+        ("--report", wanted.report_file),
+        ("--junit", wanted.junit_file),
+        ("--summary", wanted.summary_file),
     ):
         if file is not None and not file.absolute().parent.is_dir():
             raise CommandError(
@@ -73,11 +127,11 @@ def _check(asked: Validation) -> None:
             )
 
 
-def _on_private_stack(asked: Validation, archive: Archive, progress: Progress) -> Exit:
+def _on_private_stack(wanted: Wanted, archive: Archive, progress: Progress) -> Exit:
     folder = Path(tempfile.mkdtemp(prefix="assay-"))
     failure_is_ours = False
     try:
-        exit_code = run_until_stopped(_with_stack(folder, asked, archive, progress))
+        exit_code = run_until_stopped(_with_stack(folder, wanted, archive, progress))
         failure_is_ours = exit_code is Exit.INCONCLUSIVE
     except CommandError as error:
         failure_is_ours = error.exit_code is Exit.INCONCLUSIVE
@@ -87,21 +141,18 @@ def _on_private_stack(asked: Validation, archive: Archive, progress: Progress) -
     return exit_code
 
 
-async def _with_stack(
-    folder: Path, asked: Validation, archive: Archive, progress: Progress
-) -> Exit:
-    def tell(event: ProcessEvent) -> None:
-        if event.kind != "ready":
-            happened = "died" if event.kind == "died" else "is back"
-            progress.notice(f"{event.process} {happened}: {event.detail}")
+async def _with_stack(folder: Path, wanted: Wanted, archive: Archive, progress: Progress) -> Exit:
+    def report(event: ProcessEvent) -> None:
+        if line := event.interruption():
+            progress.notice(line)
 
     began = time.monotonic()
     progress.notice("Starting a private stack …")
     try:
-        async with Stack(folder, on_event=tell) as stack:
+        async with Stack(folder, on_event=report) as stack:
             progress.notice(f"Ready after {time.monotonic() - began:.1f} s.")
             here = Connection(stack.url, stack.admin_token, on_this_machine=True)
-            return await _through(AssayClient(here), asked, archive, progress)
+            return await _through(GatewayClient(here), wanted, archive, progress)
     except (DataInUse, StartFailed, OSError) as error:
         raise CommandError(
             f"The private stack failed: {error} `assay doctor` says what this machine lacks.",
@@ -110,37 +161,37 @@ async def _with_stack(
 
 
 async def _through(
-    client: AssayClient, asked: Validation, archive: Archive, progress: Progress
+    client: GatewayClient, wanted: Wanted, archive: Archive, progress: Progress
 ) -> Exit:
     try:
         async with client:
             uploaded = await client.upload(archive.packed.filename, archive.content)
             progress.notice(f"Uploaded {one_line(uploaded.name)} as skill {uploaded.skill_id}.")
             with progress:
-                async for status in client.follow(uploaded.skill_id):
+                async for status in client.follow_validation(uploaded.skill_id):
                     progress.see(status)
             content = await client.report(uploaded.skill_id, "json")
-            if asked.report_file is not None:
-                _save(asked.report_file, await client.report(uploaded.skill_id, "markdown"))
-            if asked.junit_file is not None:
-                _save(asked.junit_file, await client.report(uploaded.skill_id, "junit"))
+            if wanted.report_file is not None:
+                _save(wanted.report_file, await client.report(uploaded.skill_id, "markdown"))
+            if wanted.junit_file is not None:
+                _save(wanted.junit_file, await client.report(uploaded.skill_id, "junit"))
     except Refused as refused:
-        if asked.as_json:
+        if wanted.as_json:
             say_document(refused.problem.model_dump_json().encode())
         raise
-    return _show(asked, content)
+    return _show(wanted, content)
 
 
-def _show(asked: Validation, content: bytes) -> Exit:
+def _show(wanted: Wanted, content: bytes) -> Exit:
     report = parsed(content, Report)
-    if asked.summary_file is not None:
-        _save(asked.summary_file, summary(report).encode(), mode="ab")
-    if asked.as_json:
+    if wanted.summary_file is not None:
+        _save(wanted.summary_file, render_summary(report).encode(), mode="ab")
+    if wanted.as_json:
         say_document(content)
     else:
-        show(score_card(report))
-        if asked.report_file is not None:
-            say(f"\nThe whole report is in {asked.report_file}.")
+        show(render_score_card(report))
+        if wanted.report_file is not None:
+            say(f"\nThe whole report is in {wanted.report_file}.")
     return EXIT_OF[report.verdict]
 
 

@@ -27,6 +27,12 @@ class ProcessEvent:
     kind: Literal["ready", "died", "ready_again"]
     detail: str
 
+    def interruption(self) -> str | None:
+        """A line about a death or a return; None for what starts as it should."""
+        if self.kind == "ready":
+            return None
+        return f"{self.process} {'died' if self.kind == 'died' else 'is back'}: {self.detail}"
+
 
 def restart_delay_s(deaths: int) -> float:
     """Seconds to wait after the `deaths`-th death in a row: 0.1, 0.2, 0.4, … up to 30."""
@@ -71,7 +77,7 @@ class Supervisor:
     async def _first_start(self, spec: ProcessSpec) -> None:
         began = time.monotonic()
         await self._started(spec)
-        self._tell(spec, "ready", f"after {time.monotonic() - began:.1f} s")
+        self._report(spec, "ready", f"after {time.monotonic() - began:.1f} s")
 
     async def _keep_running(self, spec: ProcessSpec) -> None:
         deaths = 0
@@ -82,7 +88,7 @@ class Supervisor:
             happened = f"ended with {describe_exit(code)}"
             while True:
                 delay_s = restart_delay_s(deaths)
-                self._tell(spec, "died", f"{happened}; starting it again in {delay_s:.1f} s")
+                self._report(spec, "died", f"{happened}; starting it again in {delay_s:.1f} s")
                 await asyncio.to_thread(self._children[spec.name].kill)
                 await asyncio.sleep(delay_s)
                 try:
@@ -91,7 +97,7 @@ class Supervisor:
                 except StartFailed as error:
                     deaths += 1
                     happened = str(error)
-            self._tell(spec, "ready_again", f"as process {self.pid(spec.name)}")
+            self._report(spec, "ready_again", f"as process {self.pid(spec.name)}")
 
     async def _started(self, spec: ProcessSpec) -> None:
         try:
@@ -111,7 +117,7 @@ class Supervisor:
         finally:
             ended.cancel()
 
-    def _tell(
+    def _report(
         self, spec: ProcessSpec, kind: Literal["ready", "died", "ready_again"], detail: str
     ) -> None:
         self._on_event(ProcessEvent(process=spec.name, kind=kind, detail=detail))

@@ -2,13 +2,13 @@
 
 import threading
 import time
-from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, LLMResult
+from typing_extensions import override
 
 from assay_contracts.runs import ModelUse, Role
 
@@ -52,13 +52,14 @@ class ModelMeter(BaseCallbackHandler):
                 seconds=round(self._seconds + waiting, 4),
             )
 
+    @override
     def on_chat_model_start(
         self,
-        serialized: dict[str, Any],  # noqa: ARG002
+        serialized: dict[str, object],
         messages: list[list[BaseMessage]],
         *,
         run_id: UUID,
-        **kwargs: Any,  # noqa: ARG002
+        **kwargs: object,
     ) -> None:
         with self._lock:
             self._calls += 1
@@ -66,7 +67,8 @@ class ModelMeter(BaseCallbackHandler):
                 self._waiting_since = time.perf_counter()
             self._open[run_id] = messages
 
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
+    @override
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
         answers = [_answer(generation) for batch in response.generations for generation in batch]
         with self._lock:
             asked = self._close(run_id)
@@ -80,7 +82,8 @@ class ModelMeter(BaseCallbackHandler):
                     said += [answer] if answer else []
                     self._guessed_tokens += count_tokens_approximately(said)
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
+    @override
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         with self._lock:
             self._close(run_id)
 

@@ -1,11 +1,11 @@
-"""From a `provider:model` setting to a chat model; with none set, the rehearsal model."""
+"""From a `provider:model` setting to a chat model."""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final, TypedDict
 
+from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
-
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
 
 EXTRAS: Final = {
     "anthropic": "anthropic",
@@ -38,21 +38,13 @@ class ModelMisconfigured(ValueError):
     """The model setting names nothing that can be opened here."""
 
 
-def open_model(
-    spec: str | None, *, policy: Policy, settings: ModelSettings | None = None
-) -> BaseChatModel:
-    """The model that `spec` names, or the rehearsal model driven by `policy` if it names none.
-
-    Imports a provider's package only when `spec` asks for it.
+def open_provider_model(spec: str, *, settings: ModelSettings | None = None) -> BaseChatModel:
+    """The model that `spec` names; imports its provider's package only now.
 
     Raises:
         ModelMisconfigured: the provider is unknown, not installed, or lacks its key.
     """
-    if not spec:
-        return RehearsalModel(policy=policy)
     options = _options(spec, settings or ModelSettings())
-    from langchain.chat_models import init_chat_model  # noqa: PLC0415  # slow, and not always needed
-
     try:
         model: BaseChatModel = init_chat_model(spec, **options)
     except ImportError as error:
@@ -67,10 +59,19 @@ def open_model(
     return model
 
 
-def _options(spec: str, settings: ModelSettings) -> dict[str, Any]:
+class _Options(TypedDict, total=False):
     """The settings in the provider's own words."""
+
+    base_url: str
+    api_key: str
+    timeout: float
+    max_retries: int
+    client_kwargs: Mapping[str, object]
+
+
+def _options(spec: str, settings: ModelSettings) -> _Options:
     key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
-    options: dict[str, Any] = {}
+    options: _Options = {}
     if settings.model_base_url:
         options["base_url"] = settings.model_base_url
     if _provider(spec) == "ollama":
@@ -78,8 +79,11 @@ def _options(spec: str, settings: ModelSettings) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         options["client_kwargs"] = {"timeout": settings.model_timeout_s, "headers": headers}
         return options
-    options |= {"timeout": settings.model_timeout_s, "max_retries": settings.model_max_retries}
-    return {**options, "api_key": key} if key else options
+    options["timeout"] = settings.model_timeout_s
+    options["max_retries"] = settings.model_max_retries
+    if key:
+        options["api_key"] = key
+    return options
 
 
 def _provider(spec: str) -> str:
@@ -91,8 +95,3 @@ def _how_to_get(spec: str) -> str:
     if extra is None:
         return "Install that provider's LangChain package, or name another provider."
     return f"Install it with `pip install 'assay-agentkit[{extra}]'`, or name another provider."
-
-
-def model_label(spec: str | None) -> str:
-    """How reports name the model: the setting as given, or the rehearsal's own name."""
-    return spec or REHEARSAL_MODEL

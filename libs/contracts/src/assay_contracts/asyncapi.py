@@ -9,7 +9,7 @@ from typing import Final
 from pydantic.json_schema import models_json_schema
 
 from assay_contracts.base import Message
-from assay_contracts.examples import EXAMPLES
+from assay_contracts.public_facts import EXAMPLES
 from assay_contracts.topology import PUBLIC_FACTS, STREAMS, stream_of
 
 VERSION: Final = "1.0.0"

@@ -134,3 +134,12 @@ class FullTestCompleted(Message):
 
     def dedup_key(self) -> str:
         return f"{self.SUBJECT}:{self.full_test_id}"
+
+
+QUESTIONS: Final[tuple[type[Message], ...]] = (
+    StartFullTest,
+    GetFullTest,
+    ListFullTests,
+    CancelFullTest,
+)
+"""What the gateway asks of the records here."""

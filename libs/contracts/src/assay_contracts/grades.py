@@ -1,6 +1,6 @@
 """The judge's grade for each task of a run."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from pydantic import Field
 
@@ -9,6 +9,23 @@ from assay_contracts.runs import ModelUse, RunKind, TaskOutcome
 from assay_contracts.tasks import Task, TaskId
 
 RUBRIC_VERSION = "rubric-1"
+
+BEST_GRADE: Final = 5
+"""Done, and usable as it is."""
+DONE_GRADE: Final = 4
+"""Done, with a small flaw: the lowest grade of a task that counts as done."""
+PARTLY_DONE_GRADE: Final = 3
+"""The lowest grade of a task that counts as done in part; below it, mostly not or not at all."""
+
+
+def is_done(grade: int) -> bool:
+    """The one rule of what counts as done."""
+    return grade >= DONE_GRADE
+
+
+def points(grade: int) -> int:
+    """1 to 5 as 0 to 100."""
+    return (grade - 1) * 25
 
 
 class Evidence(Model):
@@ -23,7 +40,7 @@ class Grade(Model):
     """1 to 5 for one task, with what it rests on."""
 
     task_id: TaskId
-    grade: int = Field(ge=1, le=5)
+    grade: int = Field(ge=1, le=BEST_GRADE)
     reasons: str = Field(min_length=1, max_length=4000)
     evidence: tuple[Evidence, ...] = Field(min_length=1)
     samples: tuple[int, ...] = ()

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
+    CountsNetworkCalls,
     Ecosystem,
     ModelUse,
     NetworkCall,
@@ -17,9 +18,10 @@ from assay_contracts.runs import (
     SandboxProof,
     TaskOutcome,
 )
+from assay_contracts.scores import Scores
 from assay_contracts.skills import Dependencies, Finding, Sha256, ValidationStage
 from assay_contracts.tasks import Task, TaskId
-from assay_contracts.validations import Scores, ValidationKind, Verdict
+from assay_contracts.validations import ValidationKind, Verdict
 
 DependencyMode = Literal["lenient", "strict"]
 """What comes of a package that is neither declared nor needed by one that is: `lenient` warns of
@@ -27,7 +29,7 @@ it, `strict` fails the validation."""
 PackageOrigin = Literal["declared", "pulled_in", "undeclared"]
 
 
-class RunReport(Model):
+class RunReport(CountsNetworkCalls, Model):
     """One run as the report shows it."""
 
     kind: RunKind

@@ -179,3 +179,14 @@ class SkillDeleted(Reviewed):
 
     def dedup_key(self) -> str:
         return f"{self.SUBJECT}:{self.skill_id}"
+
+
+QUESTIONS: Final[tuple[type[Message], ...]] = (
+    ApproveSkill,
+    RejectSkill,
+    DeleteSkill,
+    RevalidateSkill,
+    CancelValidation,
+    ListAudit,
+)
+"""What the gateway asks of the records here."""

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, ConfigDict, Field, computed_field
 
 from assay_contracts.base import Message, Model
+from assay_contracts.scores import Scores
 from assay_contracts.skills import (
     BundleRef,
     Finding,
@@ -19,7 +20,6 @@ from assay_contracts.validations import (
     FullTestSkill,
     ProgressStep,
     ReportRef,
-    Scores,
     ValidationKind,
     Verdict,
 )
@@ -366,3 +366,15 @@ class ListValidations(Rpc[ValidationHistory]):
     skill_id: UUID
     page: int = Field(default=1, ge=1)
     size: int = Field(default=20, ge=1, le=100)
+
+
+QUESTIONS: Final[tuple[type[Message], ...]] = (
+    PingRecords,
+    ListSkills,
+    GetSkill,
+    GetStatus,
+    GetReport,
+    GetBundle,
+    ListValidations,
+)
+"""What the gateway asks of the records here."""

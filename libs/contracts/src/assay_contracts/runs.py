@@ -1,8 +1,8 @@
 """A run: one set of tasks carried out in one sandbox, and the traces it leaves."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Protocol
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.skills import BundleRef
@@ -10,12 +10,16 @@ from assay_contracts.tasks import CheckResult, Task, TaskId
 
 RunKind = Literal["online", "offline", "regression", "mending"]
 """`mending`: no tasks; other versions of packages are installed, and the environment is kept."""
-SandboxKind = Literal["bubblewrap", "daytona", "fake"]
+SandboxKind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
+"""Who provides a sandbox, by the name that the provider gives itself."""
 NetworkMode = Literal["open", "blocked"]
 UseKind = Literal["read", "run"]
 Bound = Literal["steps", "time", "output", "tokens"]
 Ecosystem = Literal["pip", "npm", "system"]
 Role = Literal["planner", "executor", "grader", "reporter"]
+
+REHEARSAL: Final = "rehearsal"
+"""Provider of the built-in deterministic model."""
 
 
 class MountedSkill(Model):
@@ -42,6 +46,11 @@ class ModelUse(Model):
     def tokens(self) -> int:
         """Read and written together."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether the built-in model stood in for an LLM."""
+        return self.model.startswith(f"{REHEARSAL}:")
 
 
 class SkillUse(Model):
@@ -109,6 +118,10 @@ class TaskOutcome(Model):
     seconds: float = Field(ge=0)
     answer: str = Field(max_length=4000)
 
+    def used(self, skill: str) -> bool:
+        """Whether the trace shows that the skill of this name was used."""
+        return any(use.skill == skill for use in self.skills_used)
+
 
 class SandboxProof(Model):
     """In which cell the run happened and how its network mode was proven."""
@@ -140,7 +153,26 @@ class RunTimings(Model):
     commands: float = Field(ge=0)
 
 
-class RunFinished(Result):
+class ListsNetworkCalls(Protocol):
+    """A list that may be cut, and how much was cut off."""
+
+    @property
+    def network_calls(self) -> tuple[NetworkCall, ...]: ...
+
+    @property
+    def network_calls_omitted(self) -> int: ...
+
+
+class CountsNetworkCalls:
+    """A run, or what a report says of one. Nobody else counts its network calls."""
+
+    @property
+    def network_calls_attempted(self: ListsNetworkCalls) -> int:
+        """All of them: those that are listed, and those that were left out."""
+        return len(self.network_calls) + self.network_calls_omitted
+
+
+class RunFinished(CountsNetworkCalls, Result):
     """The run has ended. Public to judge and scorer only."""
 
     SUBJECT: ClassVar[str] = "run.finished"
@@ -151,6 +183,8 @@ class RunFinished(Result):
     """How many more there were than a message can list."""
     sandbox: SandboxProof | None = None
     candidate: str | None = None
+    candidate_expires_at: AwareDatetime | None = None
+    """Until when the snapshot is there if nobody asks to keep it; not said by older runners."""
     packages_before: tuple[Package, ...] = ()
     packages_after: tuple[Package, ...] = ()
     offered: tuple[Package, ...] = ()

@@ -87,3 +87,10 @@ class RuntimeRolledBack(Message):
     hidden_skills: tuple[str, ...]
     restored_skills: tuple[str, ...]
     actor: str
+
+
+QUESTIONS: Final[tuple[type[Message], ...]] = (
+    ListVersions,
+    RollbackRuntime,
+)
+"""What the gateway asks of the records here."""

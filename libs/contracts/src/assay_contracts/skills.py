@@ -1,7 +1,7 @@
 """A skill, its bundle, and what the format check says about it."""
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -13,6 +13,8 @@ Sha256 = str
 
 SkillStatus = Literal["pending", "validating", "approved", "rejected", "rollback_pending"]
 ValidationStage = Literal["queued", "layer1", "layer2", "completed", "failed", "inconclusive"]
+ENDED_STAGES: Final[frozenset[ValidationStage]] = frozenset({"completed", "failed", "inconclusive"})
+"""Nothing of the validation is under way or to come."""
 
 
 class Finding(Model):

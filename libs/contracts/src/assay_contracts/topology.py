@@ -4,54 +4,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal, get_args
 
+from assay_contracts import full_tests, review, rpc, runtime
 from assay_contracts.base import Lane, Message, Work
-from assay_contracts.full_tests import (
-    CancelFullTest,
-    FullTestCompleted,
-    FullTestProgressed,
-    GetFullTest,
-    ListFullTests,
-    StartFullTest,
-)
+from assay_contracts.full_tests import FullTestProgressed
 from assay_contracts.grades import GradingRequested, RunGraded
+from assay_contracts.public_facts import EXAMPLES
 from assay_contracts.reports import ReportRequested, ReportWritten
-from assay_contracts.review import (
-    ApproveSkill,
-    CancelValidation,
-    DeleteSkill,
-    ListAudit,
-    RejectSkill,
-    RevalidateSkill,
-    SkillApproved,
-    SkillDeleted,
-    SkillRejected,
-)
-from assay_contracts.rpc import (
-    GetBundle,
-    GetReport,
-    GetSkill,
-    GetStatus,
-    IngestSubmit,
-    ListSkills,
-    ListValidations,
-    PingIngest,
-    PingRecords,
-    RegisterSkill,
-)
+from assay_contracts.rpc import IngestSubmit, PingIngest, RegisterSkill
 from assay_contracts.runs import RunFinished, RunRequested
-from assay_contracts.runtime import (
-    ListVersions,
-    RollbackRuntime,
-    RuntimePromoted,
-    RuntimeRolledBack,
-)
-from assay_contracts.skills import SkillUploaded
 from assay_contracts.validations import (
     CleanupFinished,
     CleanupRequested,
     KeepFinished,
     KeepRequested,
-    ValidationCompleted,
     ValidationPlanned,
     ValidationProgressed,
     ValidationRequested,
@@ -78,16 +43,7 @@ WORK_MESSAGES: Final[tuple[type[Work], ...]] = (
     CleanupRequested,
     KeepRequested,
 )
-PUBLIC_FACTS: Final[tuple[type[Message], ...]] = (
-    SkillUploaded,
-    ValidationCompleted,
-    SkillApproved,
-    SkillRejected,
-    SkillDeleted,
-    RuntimePromoted,
-    RuntimeRolledBack,
-    FullTestCompleted,
-)
+PUBLIC_FACTS: Final[tuple[type[Message], ...]] = tuple(type(example) for example in EXAMPLES)
 RECORDED: Final = (
     ValidationPlanned,
     RunFinished,
@@ -183,25 +139,10 @@ WORKERS: Final[dict[type[Work], ServiceName]] = {
     KeepRequested: "sandbox-runner",
 }
 _QUESTIONS: Final[tuple[type[Message], ...]] = (
-    PingRecords,
-    ListSkills,
-    GetSkill,
-    GetStatus,
-    GetReport,
-    GetBundle,
-    ListValidations,
-    ApproveSkill,
-    RejectSkill,
-    DeleteSkill,
-    RevalidateSkill,
-    CancelValidation,
-    ListAudit,
-    ListVersions,
-    RollbackRuntime,
-    StartFullTest,
-    GetFullTest,
-    ListFullTests,
-    CancelFullTest,
+    *rpc.QUESTIONS,
+    *review.QUESTIONS,
+    *runtime.QUESTIONS,
+    *full_tests.QUESTIONS,
 )
 """What the gateway asks of the records."""
 

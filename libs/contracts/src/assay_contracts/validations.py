@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field
 
 from assay_contracts.base import Message, Model, Result, Work
 from assay_contracts.runs import ModelUse
+from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Sha256
 from assay_contracts.tasks import Task
 
@@ -45,16 +46,6 @@ class ValidationRequested(Work):
     task_count: int = Field(default=3, ge=1, le=5)
     known_tasks: tuple[Task, ...] = ()
     """Tasks there are already: new ones are to be unlike them."""
-
-
-class Scores(Model):
-    """Each 0 to 100, one decimal; computed in code, never by a model."""
-
-    completion: float
-    trigger: float
-    offline: float | None
-    """None when there was no offline run because the online run failed; it then adds nothing."""
-    overall: float
 
 
 class ReportRef(Model):

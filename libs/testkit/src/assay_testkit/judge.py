@@ -9,22 +9,26 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from assay_agentkit.agents import Bounds
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
+from assay_agentkit.bounds import Bounds
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
 from assay_contracts.runs import ModelUse, TaskOutcome, Trace, TraceStep
+from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, FileCheck, Task, TaskFile
-from assay_contracts.validations import Scores, ValidationRequested, Verdict
+from assay_contracts.validations import ValidationRequested, Verdict
 from assay_judge.adapters.agents import DeepAgents, NamedModel
+from assay_judge.domain.plan import rules_for
 from assay_judge.ports import StoreFailed
-from assay_judge.rehearsal.grader import grade_policy
-from assay_judge.rehearsal.planner import plan_policy
-from assay_judge.rehearsal.reporter import report_policy
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.grader import grader_policy
+from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
+from assay_rehearsal.planner.policy import planner_policy
+from assay_rehearsal.reporter import reporter_policy
 
 VALIDATION: Final = UUID(int=1)
 SKILL: Final = UUID(int=2)
+REHEARSED_PLANNER: Final = planner_policy(rules_for)
 BOUNDS: Final = Bounds(model_calls=8, seconds=30)
 NOON: Final = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
@@ -97,9 +101,9 @@ def bundle_of(name: str, files: Mapping[str, str | bytes]) -> bytes:
 
 def judge_agents(
     *,
-    planner: Policy = plan_policy,
-    grader: Policy = grade_policy,
-    reporter: Policy = report_policy,
+    planner: Policy = REHEARSED_PLANNER,
+    grader: Policy = grader_policy,
+    reporter: Policy = reporter_policy,
     bounds: Bounds = BOUNDS,
 ) -> DeepAgents:
     """The judge's real agents; each policy stands in for a language model."""

@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from typing_extensions import override
 
-from assay_agentkit.rehearsal import Policy, Reply, Turn
+from assay_rehearsal.conversation import Policy, Reply, Turn
 
 _EXIT_CODE: Final = re.compile(r"\[Command (?:succeeded|failed) with exit code (-?\d+)\]")
 _INPUT_TOKENS: Final = 100
@@ -32,7 +33,9 @@ class Answer:
     """Wait for this first."""
 
 
-Script = Callable[[dict[str, Any]], Answer]
+Request = dict[str, Any]
+"""What a client sent, as JSON."""
+Script = Callable[[Request], Answer]
 
 
 @dataclass(slots=True)
@@ -41,7 +44,7 @@ class ModelServer:
 
     url: str = ""
     script: Script = lambda _: Answer(body={"error": "nothing was set"}, status=500)
-    requests: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     """What each request gave as its authorization."""
     closing: threading.Event = field(default_factory=threading.Event)
@@ -91,11 +94,11 @@ def calls_tool(
     return completion({"role": "assistant", "content": None, "tool_calls": [call]})
 
 
-def tools_offered(request: Mapping[str, Any]) -> tuple[str, ...]:
+def tools_offered(request: Request) -> tuple[str, ...]:
     return tuple(tool["function"]["name"] for tool in request.get("tools") or ())
 
 
-def tool_results(request: Mapping[str, Any]) -> list[str]:
+def tool_results(request: Request) -> list[str]:
     """What tools answered in this conversation, oldest first."""
     return [str(m["content"]) for m in request["messages"] if m["role"] == "tool"]
 
@@ -103,7 +106,7 @@ def tool_results(request: Mapping[str, Any]) -> list[str]:
 def answered_by(policy: Policy) -> Script:
     """A server whose model is a policy: what the rehearsal model would say, over HTTP."""
 
-    def script(request: dict[str, Any]) -> Answer:
+    def script(request: Request) -> Answer:
         messages = _messages(request["messages"])
         reply = policy(Turn(messages=tuple(messages), tools=tools_offered(request)))
         turn = sum(isinstance(message, AIMessage) for message in messages)
@@ -112,7 +115,7 @@ def answered_by(policy: Policy) -> Script:
     return script
 
 
-def _messages(raw: Sequence[dict[str, Any]]) -> list[BaseMessage]:
+def _messages(raw: Sequence[Request]) -> list[BaseMessage]:
     """The conversation with what HTTP leaves out put back: names of tools, exit codes."""
     messages = convert_to_messages(raw)
     names = {
@@ -192,7 +195,8 @@ def running_model_server(script: Script | None = None) -> Iterator[ModelServer]:
             self.wfile.write(data[: answer.cut_after])
             self.close_connection = answer.cut_after is not None
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        @override
+        def log_message(self, format: str, *args: object) -> None:
             """Keep quiet."""
 
     server = _QuietServer(("127.0.0.1", 0), Handler)

@@ -5,29 +5,46 @@ import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
-from assay_agentkit.rehearsal import REHEARSAL_MODEL, Policy, RehearsalModel
-from assay_contracts.runs import MountedSkill, RunKind, RunRequested, Trace
+from assay_contracts.base import Result
+from assay_contracts.runs import MountedSkill, RunFinished, RunKind, RunRequested, Trace
 from assay_contracts.skills import BundleRef
-from assay_contracts.tasks import Check, Task, TaskFile
+from assay_contracts.tasks import (
+    Check,
+    CommandCheck,
+    FileCheck,
+    PatternCheck,
+    Task,
+    TaskFile,
+)
 from assay_contracts.topology import BucketName
-from assay_contracts.validations import ValidationProgressed
+from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationProgressed
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.executor import executor_policy
+from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
-from assay_sandbox_runner.adapters.executor import DeepAgentExecutors
+from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.patterns import find_pattern
-from assay_sandbox_runner.adapters.rehearsal import executor_policy
-from assay_sandbox_runner.checks import CheckTask
-from assay_sandbox_runner.ports import Limits, SandboxProvider
-from assay_sandbox_runner.run_ports import StoreFailed
-from assay_sandbox_runner.service import CarryOutRun
+from assay_sandbox_runner.domain.package_managers import package_managers
+from assay_sandbox_runner.ports import StoreFailed
+from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
+from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
+from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
+
+SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)
 
 VALIDATION: Final = UUID(int=1)
 SKILL: Final = UUID(int=2)
+SNAPSHOT_TTL: Final = timedelta(days=1)
 
 MANUAL: Final = """---
 name: word-counter
@@ -51,6 +68,13 @@ PROMPT: Final = (
     "Count the words and lines of the text file `notes.txt`. Write them to `report.txt`."
 )
 NOTES: Final = TaskFile(path="notes.txt", content="one two three\nfour five\n")
+COUNTED: Final[tuple[Check, ...]] = (
+    FileCheck(path="report.txt"),
+    PatternCheck(pattern=r"^words: 5$", path="report.txt"),
+    PatternCheck(pattern="lines: 2"),
+    CommandCheck(command="grep -q words report.txt"),
+)
+"""Pass once the notes were counted."""
 
 
 def bundle_of(name: str, files: Mapping[str, str]) -> bytes:
@@ -135,18 +159,35 @@ class Runner:
         model_calls: int = 25,
         task_seconds: float = 60.0,
     ) -> CarryOutRun:
+        managers = package_managers(skills=SKILLS)
         return CarryOutRun(
             provider=self.provider,
             bundles=BundlesOnDisk(self.store, self.folder),
             traces=self.store,
             progress=self.store.say,
-            executors=DeepAgentExecutors(
+            agents_for_run=DeepAgentsForRun(
                 model=RehearsalModel(policy=policy), label=REHEARSAL_MODEL, model_calls=model_calls
             ),
-            check=CheckTask(find_pattern=find_pattern, seconds=10.0),
+            work_on_task=WorkOnTask(
+                check=CheckTask(find_pattern=find_pattern, command_seconds=10.0)
+            ),
+            install_packages=InstallPackages(managers=managers),
+            find_other_versions=FindOtherVersions(managers=managers),
             limits=Limits(output_bytes=OUTPUT_BYTES),
             task_seconds=task_seconds,
+            snapshot_ttl=SNAPSHOT_TTL,
         )
+
+    def mounts(self) -> list[Path]:
+        """The folders of skills that runs have laid out and not yet removed."""
+        return list((self.folder / "mounts").glob("*"))
+
+
+def finished(result: Result) -> RunFinished:
+    """The result of a run that the platform could carry out."""
+    assert isinstance(result, RunFinished)
+    assert result.failure is None
+    return result
 
 
 def a_task(
@@ -184,4 +225,16 @@ def a_run(
         base=base,
         capture=capture,
         time_limit_s=time_limit_s,
+    )
+
+
+def about_snapshots(work: type[SnapshotWork], *snapshots: str) -> SnapshotWork:
+    """Asks for snapshots to be deleted or kept."""
+    return work(
+        validation_id=VALIDATION,
+        step_id=f"{VALIDATION}.snapshots",
+        attempt=1,
+        skill_id=SKILL,
+        skill_name="word-counter",
+        snapshots=snapshots,
     )

@@ -1,14 +1,12 @@
-"""Made-up facts for tests of anything that needs a validation to talk about."""
+"""Made-up validations, and results of workers, for tests of anything that is about them."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
-
-from assay_contracts.base import Failure, Message, Result, Work
+from assay_contracts.base import Failure, Result, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
 from assay_contracts.reports import Prose, ReportRequested, ReportWritten
+from assay_contracts.review import ApproveSkill
 from assay_contracts.rpc import RegisterReply, RegisterSkill
 from assay_contracts.runs import (
     ModelUse,
@@ -23,11 +21,18 @@ from assay_contracts.runs import (
 )
 from assay_contracts.skills import BundleRef, Dependencies, SkillManifest
 from assay_contracts.tasks import Task
-from assay_contracts.validations import ValidationPlanned, ValidationRequested
+from assay_contracts.validations import (
+    ProgressStep,
+    ValidationCompleted,
+    ValidationPlanned,
+    ValidationRequested,
+)
+from assay_scorer.domain.conductor import decide
+from assay_scorer.domain.decisions import Decision
 from assay_scorer.domain.environment import ApprovedSkill, Environment
+from assay_scorer.domain.inputs import Admitted, ConductorInput
+from assay_scorer.domain.revisions import Revision, new_validation
 from assay_scorer.domain.validation import Validation
-from assay_scorer.domain.work import open_work
-from assay_scorer.service import Conduct, TakeResult
 
 NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 BUNDLE = BundleRef(key="bundle", sha256="a" * 64, size=10)
@@ -52,16 +57,18 @@ def started(reply: RegisterReply) -> UUID:
 
 
 def a_validation(name: str = "csv-analyzer") -> Validation:
-    return Validation(
-        validation_id=uuid4(),
+    return new_validation(a_revision(name), "initial", NOW)
+
+
+def a_revision(name: str = "csv-analyzer") -> Revision:
+    """The first of a skill."""
+    return Revision(
         skill_id=uuid4(),
         skill_name=name,
-        revision=1,
-        kind="initial",
+        number=1,
         bundle=BUNDLE,
         manifest=SkillManifest(name=name, description="Summarises tables."),
         findings=(),
-        queued_at=NOW,
     )
 
 
@@ -172,49 +179,33 @@ def gone_wrong(work: Work, category: str = "sandbox") -> Result:
     return work.failed(Failure.model_validate({"category": category, "reason": "it broke"}))
 
 
-class Shelf:
-    """Keeps reports in memory."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    async def keep(self, key: str, content: bytes) -> None:
-        self.kept[key] = content
+def as_input(result: Result) -> ConductorInput:
+    assert isinstance(result, ConductorInput)
+    return result
 
 
-class Silent:
-    """An announcer nobody listens to."""
-
-    async def announce(self, message: Message) -> None:
-        pass
-
-    def wake(self) -> None:
-        pass
+def work_in(decision: Decision) -> Work:
+    """The only work that is asked for."""
+    (work,) = [each.message for each in decision.outgoing if isinstance(each.message, Work)]
+    return work
 
 
-async def said(engine: AsyncEngine, subject: str) -> list[str]:
-    """The bodies of everything put into the outbox for this subject, in order."""
-    async with engine.connect() as connection:
-        rows = await connection.execute(
-            text("select body from outbox where subject = :subject order by id"),
-            {"subject": subject},
-        )
-        return [row.body for row in rows]
+def completions_in(decision: Decision) -> list[ValidationCompleted]:
+    said = (each.message for each in decision.outgoing)
+    return [message for message in said if isinstance(message, ValidationCompleted)]
 
 
-async def open_work_of(conduct: Conduct, validation_id: UUID) -> tuple[Work, ...]:
-    """Everything that was asked for and is not answered."""
-    async with conduct.records.transaction() as transaction:
-        validation = await transaction.locked(validation_id)
-    return open_work(validation) if validation else ()
+def validation_at(step: ProgressStep) -> Decision:
+    """The decision that asked for `step`, after all before it went well."""
+    decision = decide(a_validation(), Admitted(), NOW)
+    while decision.validation.step != step:
+        decision = decide(decision.validation, as_input(well_done(work_in(decision))), NOW)
+    return decision
 
 
-async def run_to_the_end(conduct: Conduct, validation_id: UUID, **grades: int) -> None:
-    """Answer all work well, with these grades for the tasks of a skill of that name."""
-    take = TakeResult(conduct=conduct)
-    while work := await open_work_of(conduct, validation_id):
-        grade = grades.get(work[0].skill_name.replace("-", "_"), 5)
-        await take(well_done(work[0], grade=grade))
+def approval_of(skill: RegisterReply) -> ApproveSkill:
+    """What ann asks for to approve it."""
+    return ApproveSkill(skill_id=skill.skill_id, actor="ann")
 
 
 def _outcome(task: Task, skill: str, used: bool) -> TaskOutcome:

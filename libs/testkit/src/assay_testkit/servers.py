@@ -1,10 +1,8 @@
-"""What tests of every package use to run against a real bus."""
+"""A real bus to run tests against, and a folder for what servers keep."""
 
 import asyncio
-import io
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -81,32 +79,3 @@ def running_nats() -> Iterator[RunningNats]:
             yield server
         finally:
             server.kill()
-
-
-def slow_skill(name: str, seconds: float) -> bytes:
-    """A skill that counts lines, taking its time about it."""
-    text = f"""---
-name: {name}
-description: Counts the lines and words of a plain text file and writes the counts as JSON.
----
-
-# Counting
-
-Count the lines and words of a text file:
-
-```bash
-python3 scripts/count.py notes.txt --output counts.json
-```
-"""
-    script = f"""import json, pathlib, sys, time
-time.sleep({seconds})
-text = pathlib.Path(sys.argv[1]).read_text()
-counts = {{"lines": len(text.splitlines()), "words": len(text.split())}}
-pathlib.Path(sys.argv[3]).write_text(json.dumps(counts))
-print(json.dumps(counts))
-"""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(f"{name}/SKILL.md", text)
-        archive.writestr(f"{name}/scripts/count.py", script)
-    return buffer.getvalue()

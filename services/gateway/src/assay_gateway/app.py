@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -12,95 +13,52 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware as ProxyHead
 
 from assay_contracts.rpc import PingIngest, PingRecords
 from assay_contracts.validations import ValidationProgressed
-from assay_gateway import openapi, problems
-from assay_gateway.adapters.facts import PublicFacts
+from assay_gateway.adapters.http import problems
+from assay_gateway.adapters.http.admin_gate import AdminGate
+from assay_gateway.adapters.http.body_limit import BodyLimit
+from assay_gateway.adapters.http.middleware import CrossOrigin, ErrorBoundary, SecurityHeaders
+from assay_gateway.adapters.http.openapi import TrueDocument
+from assay_gateway.adapters.http.routes.page import page_routes
 from assay_gateway.adapters.jwks import PublishedKeys
-from assay_gateway.adapters.objects import StoredObjects, StoredUploads
-from assay_gateway.adapters.progress import LiveProgress
+from assay_gateway.adapters.live_progress import LiveProgress
+from assay_gateway.adapters.object_store import StoredObjects, StoredUploads
+from assay_gateway.adapters.public_event_feed import PublicEventFeed
 from assay_gateway.adapters.tokens import (
     MachineToken,
     SharedSecret,
     SignedTokens,
     TokenRules,
 )
-from assay_gateway.auth import Authenticate
-from assay_gateway.bodies import SmallBodies
-from assay_gateway.downloads import Download
-from assay_gateway.following import Follow
-from assay_gateway.guard import Guard
+from assay_gateway.domain.rate_limit import RateLimit
 from assay_gateway.handlers import admin_routes
-from assay_gateway.limits import RateLimit
-from assay_gateway.middleware import Edge, OtherSites, SecurityHeaders
-from assay_gateway.ports import Tokens
-from assay_gateway.routes.page import page_routes
-from assay_gateway.service import Read, SubmitUpload
+from assay_gateway.ports import TokenKind
 from assay_gateway.settings import Settings
-from assay_gateway.sharing import SharedReads
-from assay_gateway.telling import TellFacts
+from assay_gateway.use_cases.authentication import Authenticate
 from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 
-
-def _outside_the_api(scope: Scope) -> bool:
-    return not scope.get("path", "").startswith("/api")
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name
-
-
-PING_TIMEOUT_S = 1.0
-TELEMETRY = TelemetryConfig(
-    tracing=True, metrics=False, logs=False, operation_spans=False, exclude=_outside_the_api
-)
+PING_TIMEOUT_S: Final = 1.0
 
 
 def create_app(settings: Settings) -> Service:
     bus = Bus(settings, "gateway")
     progress = LiveProgress()
     bus.on_live(ValidationProgressed, progress.heard)
-
-    app = FastAPI(
-        title="Assay",
-        summary="Decides whether an agent skill may be handed to agents.",
-        version=version("assay-gateway"),
-        openapi_url="/api/openapi.json",
-        # Their pages load scripts from elsewhere, and this runs without internet.
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        generate_unique_id_function=_operation_id,
-        telemetry=TELEMETRY,
-    )
-    problems.install(app)
-    openapi.install(app)
     keys = _published_keys(settings)
-    # The last one added is the first to see a request.
-    app.add_middleware(SmallBodies)
-    app.add_middleware(
-        Guard,
-        authenticate=Authenticate(
-            _tokens(settings, keys), RateLimit(settings.auth_failures_per_minute)
-        ),
-    )
-    app.add_middleware(Edge)
-    if settings.cors_origins:
-        app.add_middleware(OtherSites, origins=settings.cors_origins)
-    app.add_middleware(SecurityHeaders)
-    if settings.trusted_proxies:
-        app.add_middleware(ProxyHeaders, trusted_hosts=list(settings.trusted_proxies))
-    look = SharedReads(bus.ask_json)
-    facts = PublicFacts(bus.public_facts)
+    public_events = PublicEventFeed(bus.public_facts)
+
+    app = _api()
+    _add_middleware(app, settings, keys)
     app.include_router(
         admin_routes(
-            submit=SubmitUpload(ask=bus.ask, uploads=StoredUploads(bus.objects)),
-            read=Read(ask=bus.ask),
-            look=look,
-            follow=Follow(ask=look.ask, progress=progress),
-            tell=TellFacts(facts=facts),
-            download=Download(ask=bus.ask, objects=StoredObjects(bus.objects)),
-            uploads=RateLimit(settings.uploads_per_minute),
+            ask=bus.ask,
+            ask_json=bus.ask_json,
+            uploads=StoredUploads(bus.objects),
+            objects=StoredObjects(bus.objects),
+            progress=progress,
+            public_events=public_events,
+            upload_limit=RateLimit(settings.uploads_per_minute),
         )
     )
     app.router.routes.extend(page_routes())
@@ -110,7 +68,7 @@ def create_app(settings: Settings) -> Service:
         async with AsyncExitStack() as stack:
             if keys:
                 await stack.enter_async_context(keys)
-            await stack.enter_async_context(background(facts=facts.run()))
+            await stack.enter_async_context(background(public_events=public_events.run()))
             yield
 
     return Service(
@@ -126,11 +84,57 @@ def create_app(settings: Settings) -> Service:
     )
 
 
+def _api() -> FastAPI:
+    app = TrueDocument(
+        title="Assay",
+        summary="Decides whether an agent skill may be handed to agents.",
+        version=version("assay-gateway"),
+        openapi_url="/api/openapi.json",
+        # Their pages load scripts from elsewhere, and this runs without internet.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+        telemetry=TelemetryConfig(
+            tracing=True,
+            metrics=False,
+            logs=False,
+            operation_spans=False,
+            exclude=_outside_the_api,
+        ),
+    )
+    problems.install(app)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _outside_the_api(scope: Scope) -> bool:
+    return not scope.get("path", "").startswith("/api")
+
+
+def _add_middleware(app: FastAPI, settings: Settings, keys: PublishedKeys | None) -> None:
+    """What every request passes through; the last one added is the first to see it."""
+    authenticate = Authenticate(
+        tokens=_token_kinds(settings, keys), failures=RateLimit(settings.auth_failures_per_minute)
+    )
+    app.add_middleware(BodyLimit)
+    app.add_middleware(AdminGate, authenticate=authenticate)
+    app.add_middleware(ErrorBoundary)
+    if settings.cors_origins:
+        app.add_middleware(CrossOrigin, origins=settings.cors_origins)
+    app.add_middleware(SecurityHeaders)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeaders, trusted_hosts=list(settings.trusted_proxies))
+
+
 def _published_keys(settings: Settings) -> PublishedKeys | None:
     return PublishedKeys(settings.jwks_url, settings.jwt_algorithms) if settings.jwks_url else None
 
 
-def _tokens(settings: Settings, published: PublishedKeys | None) -> tuple[Tokens, ...]:
+def _token_kinds(settings: Settings, published: PublishedKeys | None) -> tuple[TokenKind, ...]:
     """Each kind of token that is taken, the cheapest to check first."""
     machine = (MachineToken(settings.admin_token),) if settings.admin_token else ()
     keys = published or (SharedSecret(settings.jwt_secret) if settings.jwt_secret else None)

@@ -7,7 +7,8 @@ from uuid import UUID
 from assay_contracts.base import Model
 from assay_contracts.rpc import Rpc
 from assay_contracts.topology import BucketName
-from assay_gateway.domain import Caller, Fact
+from assay_gateway.domain.callers import Caller
+from assay_gateway.domain.public_event import PublicEvent
 
 R = TypeVar("R", bound=Model)
 
@@ -24,8 +25,8 @@ class AskJson(Protocol):
         ...
 
 
-class Tokens(Protocol):
-    """One kind of token."""
+class TokenKind(Protocol):
+    """One kind of token that is taken."""
 
     async def holder(self, token: bytes) -> Caller | None:
         """Whoever proves who they are with this token; None if it proves nothing.
@@ -47,8 +48,8 @@ class Uploads(Protocol):
         ...
 
 
-class Objects(Protocol):
-    """What lies on the bus beside the records."""
+class ObjectStore(Protocol):
+    """What lies on the bus beside the records: bundles, traces, reports."""
 
     async def fetch(self, bucket: BucketName, key: str) -> BinaryIO:
         """The whole object, from its start, on disk when it is large; to be closed by the caller.
@@ -58,14 +59,14 @@ class Objects(Protocol):
         ...
 
 
-class Facts(Protocol):
-    """Public facts, in the order in which they were said."""
+class PublicEvents(Protocol):
+    """What other systems may know, in the order in which it was said."""
 
-    def listen(self) -> AbstractAsyncContextManager[Callable[[], AsyncIterator[Fact]]]:
+    def listen(self) -> AbstractAsyncContextManager[Callable[[], AsyncIterator[PublicEvent]]]:
         """What is said from now on; waits for the bus. It ends for a listener that is too slow."""
         ...
 
-    def since(self, sequence: int) -> AsyncIterator[Fact]:
+    def since(self, sequence: int) -> AsyncIterator[PublicEvent]:
         """What was said after this one and is kept. Raises ProblemError SERVICE_UNAVAILABLE."""
         ...
 

@@ -1,14 +1,17 @@
-from assay_agentkit.agents import Bounds
-from assay_agentkit.models import model_label, open_model
-from assay_agentkit.rehearsal import Policy
+from assay_agentkit.bounds import Bounds
 from assay_judge.adapters.agents import DeepAgents, NamedModel
 from assay_judge.adapters.objects import StoredBundles, StoredTraces
+from assay_judge.domain.plan import rules_for
 from assay_judge.handlers import register
-from assay_judge.rehearsal.grader import grade_policy
-from assay_judge.rehearsal.planner import plan_policy
-from assay_judge.rehearsal.reporter import report_policy
-from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_judge.use_cases.write_report import WriteReport
+from assay_rehearsal.conversation import Policy
+from assay_rehearsal.grader import grader_policy
+from assay_rehearsal.model import model_label, open_model
+from assay_rehearsal.planner.policy import planner_policy
+from assay_rehearsal.reporter import reporter_policy
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
 
@@ -40,8 +43,8 @@ def open_agents(settings: Settings) -> DeepAgents:
         return NamedModel(open_model(spec, policy=policy, settings=settings), model_label(spec))
 
     return DeepAgents(
-        planner_model=named(settings.judge_model, plan_policy),
-        grader_model=named(settings.judge_model, grade_policy),
-        reporter_model=named(settings.report_model or settings.judge_model, report_policy),
+        planner_model=named(settings.judge_model, planner_policy(rules_for)),
+        grader_model=named(settings.judge_model, grader_policy),
+        reporter_model=named(settings.report_model or settings.judge_model, reporter_policy),
         bounds=Bounds(model_calls=settings.judge_model_calls, seconds=settings.judge_timeout_s),
     )

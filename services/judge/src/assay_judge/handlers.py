@@ -1,8 +1,10 @@
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.validations import ValidationRequested
-from assay_judge.service import GradeRun, PlanTasks, WriteReport
 from assay_judge.settings import Settings
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_judge.use_cases.write_report import WriteReport
 from assay_servicekit.bus import Bus
 
 

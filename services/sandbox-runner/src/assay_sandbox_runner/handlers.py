@@ -1,12 +1,16 @@
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import CleanupRequested, KeepRequested
-from assay_sandbox_runner.service import CarryOutRun, CleanUp, Keep
 from assay_sandbox_runner.settings import Settings
+from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
+from assay_sandbox_runner.use_cases.clean_up import CleanUp
+from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
 from assay_servicekit.bus import Bus
 
 
-def register(bus: Bus, settings: Settings, run: CarryOutRun, clean: CleanUp, keep: Keep) -> None:
-    """Listen for runs to carry out and snapshots to keep or delete."""
+def register(
+    bus: Bus, settings: Settings, *, run: CarryOutRun, clean_up: CleanUp, keep: KeepSnapshots
+) -> None:
+    """Tell the bus who carries out which work."""
     bus.on_work(RunRequested, run, slots=settings.concurrency)
-    bus.on_work(CleanupRequested, clean, slots=1)
+    bus.on_work(CleanupRequested, clean_up, slots=1)
     bus.on_work(KeepRequested, keep, slots=1)

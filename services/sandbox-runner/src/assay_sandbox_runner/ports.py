@@ -1,174 +1,94 @@
-"""What this service needs from a sandbox, whoever provides it."""
+"""What this service needs from the outside, beside sandboxes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Protocol
 
-from assay_contracts.runs import NetworkMode, Package, SandboxKind, SandboxProof
-from assay_sandbox_runner.domain.calls import ObservedCall
-
-WORKSPACE: Final = "/workspace"
-SKILLS: Final = "/workspace/skills"
-TIMED_OUT: Final = 124
-"""Exit code of a command that ran into its time limit."""
-
-FileProblem = Literal[
-    "file_not_found", "permission_denied", "is_directory", "invalid_path", "too_large"
-]
+from assay_contracts.runs import ModelUse, MountedSkill, Trace
+from assay_contracts.tasks import Task
+from assay_contracts.validations import ValidationProgressed
+from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.domain.work_done import WorkDone
+from assay_sandboxes.port import Sandbox
 
 
-class SandboxUnavailable(Exception):
-    """The platform could not give or keep the sandbox; it makes the run inconclusive."""
+class StoreFailed(Exception):
+    """A bundle or a trace could not be read or written."""
 
 
-class SnapshotMissing(SandboxUnavailable):
-    """There is no snapshot of that name."""
-
-
-class NotOffline(SandboxUnavailable):
-    """A sandbox whose network was to be blocked is not proven to be blocked."""
+class PatternProblem(Exception):
+    """A pattern could not be searched for."""
 
 
 @dataclass(frozen=True, slots=True)
-class ExecResult:
-    """What came of one command. Output is cut in the middle where `truncated`."""
+class MountedSkills:
+    """Skills on disk, ready to be mounted."""
 
-    stdout: str
-    stderr: str
-    exit_code: int
-    """128 + signal for a command killed by one; `TIMED_OUT` for one that took too long."""
-    timed_out: bool
-    truncated: bool
-    seconds: float
-
-    @property
-    def output(self) -> str:
-        """Both streams, the errors last."""
-        if not self.stdout or not self.stderr:
-            return self.stdout or self.stderr
-        separator = "" if self.stdout.endswith("\n") else "\n"
-        return self.stdout + separator + self.stderr
+    folder: Path
+    files: Mapping[str, frozenset[str]]
+    """For each skill's folder name, its files relative to that folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileError:
-    """Why one file could not be written or read."""
+class Bundles(Protocol):
+    def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
+        """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
 
-    path: str
-    problem: FileProblem
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one sandbox may use."""
-
-    command_seconds: float = 120.0
-    """Longest a command may take; a call may ask for less, not for more."""
-    output_bytes: int = 128 * 1024
-    """Kept of each of a command's output streams."""
-    memory_bytes: int = 2 * 1024**3
-    processes: int = 256
-    file_bytes: int = 256 * 1024**2
-    """Largest file that may be written, uploaded or downloaded."""
-    workspace_bytes: int = 512 * 1024**2
-    home_bytes: int = 2 * 1024**3
-    """What may be installed: the environment that a snapshot keeps."""
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
+        """What the text files of the skills of these names say, long ones cut off."""
 
 
-class Sandbox(Protocol):
-    """A cell that commands run in. Every method raises `SandboxUnavailable` once it is lost."""
-
-    @property
-    def id(self) -> str:
-        """Unique to this sandbox, never used again."""
-
-    async def execute(
-        self, command: str, *, timeout_s: float | None = None, cwd: str = WORKSPACE
-    ) -> ExecResult:
-        """Run a shell command with nothing on its standard input.
-
-        A command that takes longer than `timeout_s`, or than the limits allow, is killed with
-        everything it started. What a command that ends leaves running goes on. Cancelling the
-        call kills the command.
-        """
-
-    async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
-        """Write files, `(absolute path, content)`, making folders; one answer for each."""
-
-    async def download(self, paths: Sequence[str]) -> list[bytes | FileError]:
-        """Read files by absolute path; one answer for each."""
-
-    async def packages(self) -> tuple[Package, ...]:
-        """What is installed now, in a stable order."""
-
-    async def network_calls(self) -> list[ObservedCall]:
-        """Every call attempted since the sandbox was opened, oldest first.
-
-        Empty where calls are not observed; `proof().observation` tells the two apart.
-        """
-
-    async def snapshot(self, name: str) -> None:
-        """Keep the environment (what was installed), not the workspace, under `name`.
-
-        Ends every process that commands left running. Replaces a snapshot of that name. The
-        workspace may be empty afterwards.
-        """
-
-    def proof(self) -> SandboxProof:
-        """In which cell this is and how its network mode was proven."""
+class Traces(Protocol):
+    async def keep(self, key: str, trace: Trace) -> None:
+        """Raises StoreFailed."""
 
 
-class SandboxProvider(Protocol):
-    """Gives sandboxes and keeps their snapshots."""
+class Progress(Protocol):
+    async def __call__(self, progress: ValidationProgressed) -> None:
+        """Say how far a run has come; never raises."""
 
-    @property
-    def kind(self) -> SandboxKind: ...
 
-    def open(
+class ExecutingAgents(Protocol):
+    """The executing agents of one run: one for each task, with one meter for all of them."""
+
+    async def work_on(
         self,
+        task: Task,
         *,
-        name: str,
-        skills: Path,
-        network: NetworkMode,
-        base: str | None = None,
-        limits: Limits | None = None,
-    ) -> AbstractAsyncContextManager[Sandbox]:
-        """A new sandbox, destroyed on every way out, cancellation included.
+        sandbox: Sandbox,
+        folder: str,
+        skills: Collection[str],
+        seconds: float,
+        tokens: int | None,
+    ) -> WorkDone:
+        """Let an agent work on the task in `folder`; several may be at work at once.
 
         Args:
-            name: what it is for; shows in its id. Two sandboxes may have one name.
-            skills: a folder with one folder for each skill, read-only inside at `SKILLS`.
-            network: a `blocked` sandbox is proven to be so before it is given.
-            base: the snapshot whose environment to start from; none means the base environment.
-            limits: the defaults where none are given.
+            task: Its input files are in the folder already.
+            sandbox: Where everything happens.
+            folder: Where commands run and results belong.
+            skills: Folder names of the skills that the agent must be told of.
+            seconds: After these, the work is what has been done by then.
+            tokens: Once the agent has used these, likewise; none means no bound.
 
         Raises:
-            NotOffline: the network was to be blocked and is not proven to be.
-            SandboxUnavailable: the sandbox cannot be had, or the snapshot does not exist.
+            AgentFailed: the model failed.
+            SandboxUnavailable: the sandbox was lost.
         """
 
-    async def keep_snapshot(self, name: str) -> None:
-        """Exempt a snapshot from its time to live; it stays until it is deleted or replaced.
+    def model_use(self) -> ModelUse:
+        """What all of them have cost so far."""
 
-        Raises:
-            SnapshotMissing: there is none of that name.
-            SandboxUnavailable: it cannot be kept now.
-        """
+    def was_installing(self) -> bool:
+        """Whether one of them was cut short while it installed packages."""
 
-    async def delete_snapshot(self, name: str) -> None:
-        """Delete a snapshot; one that does not exist is deleted already."""
 
-    async def sweep(self) -> list[str]:
-        """Remove what dead processes left behind and snapshots past their time.
+class AgentsForRun(Protocol):
+    def __call__(self, stopwatch: Stopwatch) -> ExecutingAgents:
+        """The agents of a new run; the stopwatch runs while their commands do."""
 
-        Returns:
-            The ids of the sandboxes and the names of the snapshots that were removed.
 
-        Raises:
-            SandboxUnavailable: something cannot be removed; says what, and removes the rest.
-        """
-
-    async def close(self) -> None:
-        """Let go of what it holds, once its sandboxes are closed."""
+class FindPattern(Protocol):
+    async def __call__(self, pattern: str, text: str) -> str | None:
+        """The first match, shortened, or None. Raises PatternProblem."""

@@ -1,4 +1,6 @@
-"""What the scorer hears: facts from workers, questions from the gateway and ingest."""
+"""What the scorer hears, and the use case that it is answered by."""
+
+from dataclasses import dataclass
 
 from assay_contracts.full_tests import (
     CancelFullTest,
@@ -6,6 +8,8 @@ from assay_contracts.full_tests import (
     ListFullTests,
     StartFullTest,
 )
+from assay_contracts.grades import RunGraded
+from assay_contracts.reports import ReportWritten
 from assay_contracts.review import (
     ApproveSkill,
     CancelValidation,
@@ -24,53 +28,148 @@ from assay_contracts.rpc import (
     PingRecords,
     RegisterSkill,
 )
+from assay_contracts.runs import RunFinished
 from assay_contracts.runtime import ListVersions, RollbackRuntime
-from assay_contracts.topology import RECORDED
-from assay_contracts.validations import KeepFinished, ValidationProgressed
-from assay_scorer.full_tests import FullTests
-from assay_scorer.once import Once
-from assay_scorer.review import ReadAudit, Review
-from assay_scorer.runtime import KeepVersions, Runtime
-from assay_scorer.service import Answer, NoteProgress, Register, TakeResult
+from assay_contracts.validations import (
+    CleanupFinished,
+    KeepFinished,
+    ValidationPlanned,
+    ValidationProgressed,
+)
+from assay_scorer.ports.idempotency import StoredAnswers
+from assay_scorer.ports.records import Records
+from assay_scorer.ports.skills import UploadRecords
+from assay_scorer.ports.timing import Clock, Wake
+from assay_scorer.use_cases.announcing import Announce
+from assay_scorer.use_cases.conducting import (
+    Advance,
+    Conduct,
+    NoteProgress,
+    TakeCleanupResult,
+    TakeResult,
+)
+from assay_scorer.use_cases.full_tests import (
+    BeginFullTest,
+    FindFullTest,
+    FindFullTests,
+    StopFullTest,
+)
+from assay_scorer.use_cases.idempotency import Idempotent
+from assay_scorer.use_cases.questions import (
+    FindBundle,
+    FindReport,
+    FindSkill,
+    FindSkills,
+    FindStatus,
+    FindValidations,
+    Ping,
+    ReadAudit,
+)
+from assay_scorer.use_cases.register_upload import RegisterUpload
+from assay_scorer.use_cases.review import Approve, Cancel, Delete, Reject, Revalidate
+from assay_scorer.use_cases.runtime_versions import FindVersions, Rollback, TakeKeepResult
 from assay_servicekit.bus import Bus
 
 
-def register(
-    bus: Bus,
-    *,
-    register: Register,
-    take: TakeResult,
-    note: NoteProgress,
-    answer: Answer,
-    review: Review,
-    audit: ReadAudit,
-    runtime: Runtime,
-    keep_versions: KeepVersions,
-    full_tests: FullTests,
-    once: Once,
-) -> None:
-    for fact in RECORDED:
-        if fact is not KeepFinished:
-            bus.on_fact(fact, take)
-    bus.on_fact(KeepFinished, keep_versions.answered)
-    bus.on_live(ValidationProgressed, note)
-    bus.on_question(RegisterSkill, once(register))
-    bus.on_question(PingRecords, answer.ping)
-    bus.on_question(ListSkills, answer.skills)
-    bus.on_question(GetSkill, answer.skill)
-    bus.on_question(GetStatus, answer.status)
-    bus.on_question(GetReport, answer.report)
-    bus.on_question(GetBundle, answer.bundle)
-    bus.on_question(ListValidations, answer.validations)
-    bus.on_question(ApproveSkill, once(review.approve))
-    bus.on_question(RejectSkill, once(review.reject))
-    bus.on_question(DeleteSkill, once(review.delete))
-    bus.on_question(RevalidateSkill, once(review.revalidate))
-    bus.on_question(CancelValidation, once(review.cancel))
-    bus.on_question(ListAudit, audit)
-    bus.on_question(ListVersions, runtime.versions)
-    bus.on_question(RollbackRuntime, once(runtime.rollback))
-    bus.on_question(StartFullTest, once(full_tests.start))
-    bus.on_question(GetFullTest, full_tests.get)
-    bus.on_question(ListFullTests, full_tests.listed)
-    bus.on_question(CancelFullTest, once(full_tests.cancel))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the use cases are made of."""
+
+    records: Records
+    uploads: UploadRecords
+    answers: StoredAnswers
+    clock: Clock
+    announce: Announce
+    advance: Advance
+    conduct: Conduct
+    wake_admission: Wake
+    wake_test_ending: Wake
+    wake_retention: Wake
+
+
+def register(bus: Bus, parts: Parts) -> None:
+    _results(bus, parts)
+    _questions(bus, parts)
+    _review(bus, parts)
+    _full_tests(bus, parts)
+
+
+def _results(bus: Bus, parts: Parts) -> None:
+    records, clock = parts.records, parts.clock
+    take = TakeResult(conduct=parts.conduct)
+    bus.on_fact(ValidationPlanned, take)
+    bus.on_fact(RunFinished, take)
+    bus.on_fact(RunGraded, take)
+    bus.on_fact(ReportWritten, take)
+    bus.on_fact(CleanupFinished, TakeCleanupResult(records=records, clock=clock))
+    bus.on_fact(KeepFinished, TakeKeepResult(records=records, clock=clock))
+    bus.on_live(ValidationProgressed, NoteProgress(notes=records))
+
+
+def _questions(bus: Bus, parts: Parts) -> None:
+    records = parts.records
+    bus.on_question(PingRecords, Ping(database=records))
+    bus.on_question(ListSkills, FindSkills(skills=records))
+    bus.on_question(GetSkill, FindSkill(skills=records))
+    bus.on_question(GetStatus, FindStatus(skills=records))
+    bus.on_question(GetBundle, FindBundle(skills=records))
+    bus.on_question(GetReport, FindReport(skills=records, validations=records))
+    bus.on_question(ListValidations, FindValidations(skills=records, validations=records))
+    bus.on_question(ListAudit, ReadAudit(audit=records))
+    bus.on_question(ListVersions, FindVersions(versions=records))
+    bus.on_question(ListFullTests, FindFullTests(full_tests=records))
+    bus.on_question(GetFullTest, FindFullTest(full_tests=records))
+
+
+def _review(bus: Bus, parts: Parts) -> None:
+    idempotent = Idempotent(answers=parts.answers)
+    records, announce, clock = parts.records, parts.announce, parts.clock
+    register_upload = RegisterUpload(
+        uploads=parts.uploads, clock=clock, wake_admission=parts.wake_admission
+    )
+    approve = Approve(records=records, announce=announce, clock=clock)
+    reject = Reject(records=records, announce=announce, clock=clock)
+    delete = Delete(
+        records=records,
+        advance=parts.advance,
+        announce=announce,
+        clock=clock,
+        wake_retention=parts.wake_retention,
+    )
+    revalidate = Revalidate(
+        records=records, announce=announce, clock=clock, wake_admission=parts.wake_admission
+    )
+    cancel = Cancel(
+        skills=records, records=records, advance=parts.advance, announce=announce, clock=clock
+    )
+    bus.on_question(RegisterSkill, idempotent(register_upload))
+    bus.on_question(ApproveSkill, idempotent(approve))
+    bus.on_question(RejectSkill, idempotent(reject))
+    bus.on_question(DeleteSkill, idempotent(delete))
+    bus.on_question(RevalidateSkill, idempotent(revalidate))
+    bus.on_question(CancelValidation, idempotent(cancel))
+
+
+def _full_tests(bus: Bus, parts: Parts) -> None:
+    idempotent = Idempotent(answers=parts.answers)
+    records, announce, clock = parts.records, parts.announce, parts.clock
+    rollback = Rollback(
+        records=records, announce=announce, clock=clock, wake_test_ending=parts.wake_test_ending
+    )
+    begin = BeginFullTest(
+        full_tests=records,
+        records=records,
+        announce=announce,
+        clock=clock,
+        wake_admission=parts.wake_admission,
+    )
+    stop = StopFullTest(
+        full_tests=records,
+        records=records,
+        announce=announce,
+        clock=clock,
+        wake_test_ending=parts.wake_test_ending,
+    )
+    bus.on_question(RollbackRuntime, idempotent(rollback))
+    bus.on_question(StartFullTest, idempotent(begin))
+    bus.on_question(CancelFullTest, idempotent(stop))

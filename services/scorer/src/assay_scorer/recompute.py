@@ -6,44 +6,18 @@ Needs `DATABASE_URL`. Ends with 1 when a stored score is not what its grades and
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
-from typing import Final
-from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from assay_scorer.adapters.environments import STORED, Environments
-from assay_scorer.adapters.records import open_engine
-from assay_scorer.adapters.tables import ValidationRow
+from assay_scorer.adapters.database import open_engine
+from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.domain.recompute import difference
-from assay_scorer.domain.validation import Validation
-
-BATCH: Final = 100
-
-
-async def ended(engine: AsyncEngine) -> AsyncIterator[Validation]:
-    """Every validation that has ended, a batch in memory at a time."""
-    environments = Environments()
-    after = UUID(int=0)
-    while True:
-        batch = (
-            STORED.where(ValidationRow.step == "done", ValidationRow.id > after)
-            .order_by(ValidationRow.id)
-            .limit(BATCH)
-        )
-        async with engine.connect() as connection:
-            found = [each async for each in environments.each(connection, batch)]
-        for validation in found:
-            yield validation
-        if len(found) < BATCH:
-            return
-        after = found[-1].validation_id
 
 
 async def recompute(engine: AsyncEngine) -> tuple[int, list[str]]:
     """How many were compared, and a line for each that differs."""
     compared, differing = 0, []
-    async for validation in ended(engine):
+    async for validation in PostgresRecords(engine).ended_validations():
         compared += 1
         if (found := difference(validation)) is not None:
             differing.append(

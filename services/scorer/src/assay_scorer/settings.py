@@ -3,6 +3,7 @@ from datetime import timedelta
 from pydantic import Field, SecretStr
 
 from assay_contracts.reports import DependencyMode
+from assay_scorer.domain.admission import AdmissionRules
 from assay_servicekit.settings import ServiceSettings
 
 
@@ -19,10 +20,6 @@ class Settings(ServiceSettings):
         default=2_000_000, ge=1, validation_alias="ASSAY_VALIDATION_TOKENS"
     )
     """What models may use for one validation, read and written together."""
-    snapshot_ttl: timedelta = Field(
-        default=timedelta(hours=24), validation_alias="ASSAY_SNAPSHOT_TTL"
-    )
-    """How long the sandboxes keep a candidate: it has to be approved within that time."""
     dependency_mode: DependencyMode = Field(
         default="lenient", validation_alias="ASSAY_DEPENDENCY_MODE"
     )
@@ -33,3 +30,12 @@ class Settings(ServiceSettings):
     @property
     def keep(self) -> timedelta:
         return timedelta(days=self.keep_days)
+
+    @property
+    def admission_rules(self) -> AdmissionRules:
+        return AdmissionRules(
+            max_active=self.max_active,
+            max_full_test_skills=self.max_full_test_skills,
+            token_budget=self.validation_tokens,
+            dependency_mode=self.dependency_mode,
+        )

@@ -15,23 +15,24 @@ from typing import Any, Final
 import socketio  # type: ignore[import-untyped]
 from aiohttp import BodyPartReader, MultipartWriter, web
 
-from assay_sandbox_runner.adapters.daytona import Account, DaytonaProvider, Pace
-from assay_sandbox_runner.adapters.probe import Probe
+from assay_sandboxes.daytona.provider import Account, DaytonaProvider
+from assay_sandboxes.network_probe import Probe
+from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.resources import (
     Faults,
-    Held,
-    Kept,
+    HeldSandbox,
+    KeptSnapshot,
     errors,
     lost,
     problem,
-    snapshot_told,
+    snapshot_as_json,
 )
-from assay_testkit.daytona.sandboxes import Cell, Files
+from assay_testkit.daytona.sandboxes import LocalMachine, MachineFiles
 
 KEY: Final = "a-key-for-tests"
 CANARY: Final = "canary.example"
 """A name that only a sandbox whose block was ignored can look up."""
-QUICK: Final = Pace(
+QUICK: Final = RetryPolicy(
     first_pause=0.02,
     longest_pause=0.3,
     create_patience=20.0,
@@ -51,8 +52,8 @@ class DaytonaDouble:
         self.faults = Faults()
         self.lacks: set[str] = set()
         """Of `seccomp` and `strace`, what new sandboxes are to be without."""
-        self.sandboxes: dict[str, Held] = {}
-        self.snapshots: dict[str, Kept] = {}
+        self.sandboxes: dict[str, HeldSandbox] = {}
+        self.snapshots: dict[str, KeptSnapshot] = {}
         self.counts: Counter[str] = Counter()
         self.uploaded: list[int] = []
         """Sizes of what was uploaded."""
@@ -80,7 +81,7 @@ class DaytonaDouble:
             for task in self._tasks:
                 task.cancel()
             for held in list(self.sandboxes.values()):
-                await held.cell.stop()
+                await held.machine.stop()
             for kept in self.snapshots.values():
                 kept.files.remove()
             await runner.cleanup()
@@ -106,7 +107,7 @@ class DaytonaDouble:
             web.post(f"{toolbox}/files/bulk-download", self._download),
         ]
 
-    def _strikes(self, likelihood: float) -> bool:
+    def _happens(self, likelihood: float) -> bool:
         return self._random.random() < likelihood
 
     def _later(self, work: Awaitable[None]) -> None:
@@ -123,28 +124,28 @@ class DaytonaDouble:
         self.counts["create"] += 1
         params = await request.json()
         faults = self.faults
-        if self._strikes(faults.create_rate_limited):
+        if self._happens(faults.create_rate_limited):
             wait = {"Retry-After-Sandbox-Create": "0.05"}
             raise problem(429, "Rate limit exceeded", headers=wait)
-        if self._strikes(faults.create_over_quota):
+        if self._happens(faults.create_over_quota):
             raise problem(400, "Total CPU limit exceeded. Maximum allowed: 10.")
-        if self._strikes(faults.create_fails):
+        if self._happens(faults.create_fails):
             raise problem(500, "Internal server error")
         if any(held.name == params["name"] for held in self.sandboxes.values()):
             raise problem(409, f"Sandbox with name {params['name']} already exists")
-        if self._strikes(faults.create_late):
+        if self._happens(faults.create_late):
             self._later(self._make_late(params))
             raise lost(request)
         held = await self._make(params)
-        if self._strikes(faults.create_answer_lost):
+        if self._happens(faults.create_answer_lost):
             raise lost(request)
-        return web.json_response(self._told(held))
+        return web.json_response(self._as_json(held))
 
     async def _make_late(self, params: dict[str, Any]) -> None:
         await asyncio.sleep(0.05)
         await self._make(params)
 
-    async def _make(self, params: dict[str, Any]) -> Held:
+    async def _make(self, params: dict[str, Any]) -> HeldSandbox:
         source = None
         if params.get("snapshot"):
             source = next(
@@ -153,17 +154,17 @@ class DaytonaDouble:
             if source is None or source.state != "active":
                 raise problem(400, f"Snapshot {params['snapshot']} not found or inactive")
         identity = secrets.token_hex(8)
-        files = Files(self._folder / identity)
+        files = MachineFiles(self._folder / identity)
         await asyncio.to_thread(files.make, source.files if source else None)
         blocked = bool(params.get("networkBlockAll"))
-        cut_off = blocked and not self._strikes(self.faults.block_ignored)
-        held = Held(
+        cut_off = blocked and not self._happens(self.faults.block_ignored)
+        held = HeldSandbox(
             id=identity,
             name=params["name"],
             labels=params.get("labels") or {},
             blocked=blocked,
             snapshot=params.get("snapshot"),
-            cell=Cell(
+            machine=LocalMachine(
                 files,
                 cut_off=cut_off,
                 known_hosts="" if cut_off else f"127.0.0.1 {CANARY}\n",
@@ -176,19 +177,19 @@ class DaytonaDouble:
         self._later(self._start(held))
         return held
 
-    async def _start(self, held: Held) -> None:
-        if self._strikes(self.faults.start_fails):
-            await self._turn(held, "error")
+    async def _start(self, held: HeldSandbox) -> None:
+        if self._happens(self.faults.start_fails):
+            await self._change_state(held, "error")
             return
-        await held.cell.start()
-        await self._turn(held, "started")
+        await held.machine.start()
+        await self._change_state(held, "started")
 
-    async def _turn(self, held: Held, state: str) -> None:
+    async def _change_state(self, held: HeldSandbox, state: str) -> None:
         old, held.state = held.state, state
-        told = {"sandbox": self._told(held), "oldState": old, "newState": state}
-        await self._events.emit("sandbox.state.updated", told)
+        body = {"sandbox": self._as_json(held), "oldState": old, "newState": state}
+        await self._events.emit("sandbox.state.updated", body)
 
-    def _find(self, request: web.Request) -> Held:
+    def _find(self, request: web.Request) -> HeldSandbox:
         wanted = request.match_info["id"]
         for held in self.sandboxes.values():
             if wanted in (held.id, held.name):
@@ -196,12 +197,12 @@ class DaytonaDouble:
         raise problem(404, f"Sandbox with ID or name {wanted} not found")
 
     async def _get(self, request: web.Request) -> web.Response:
-        return web.json_response(self._told(self._find(request)))
+        return web.json_response(self._as_json(self._find(request)))
 
     async def _list(self, request: web.Request) -> web.Response:
         wanted = json.loads(request.query.get("labels", "{}"))
         items = [
-            self._told(held)
+            self._as_json(held)
             for held in self.sandboxes.values()
             if wanted.items() <= held.labels.items()
         ]
@@ -210,21 +211,21 @@ class DaytonaDouble:
     async def _delete(self, request: web.Request) -> web.Response:
         held = self._find(request)
         self.counts["delete"] += 1
-        if self._strikes(self.faults.delete_fails):
+        if self._happens(self.faults.delete_fails):
             raise problem(500, "Internal server error")
         changing = held.state in ("creating", "snapshotting", "destroying")
-        if changing or self._strikes(self.faults.delete_conflicts):
+        if changing or self._happens(self.faults.delete_conflicts):
             raise problem(409, "Sandbox state change in progress")
         held.state = "destroying"
         self._later(self._destroy(held))
-        return web.json_response(self._told(held))
+        return web.json_response(self._as_json(held))
 
-    async def _destroy(self, held: Held) -> None:
-        await held.cell.stop()
+    async def _destroy(self, held: HeldSandbox) -> None:
+        await held.machine.stop()
         del self.sandboxes[held.id]
-        await self._turn(held, "destroyed")
+        await self._change_state(held, "destroyed")
 
-    def _told(self, held: Held) -> dict[str, Any]:
+    def _as_json(self, held: HeldSandbox) -> dict[str, Any]:
         return {
             "id": held.id,
             "organizationId": "tests",
@@ -255,23 +256,25 @@ class DaytonaDouble:
             raise problem(409, f"Snapshot with name {name} already exists")
         if held.state != "started":
             raise problem(409, "Sandbox state change in progress")
-        kept = Kept(secrets.token_hex(8), name, Files(self._folder / secrets.token_hex(8)), held.id)
+        kept = KeptSnapshot(
+            secrets.token_hex(8), name, MachineFiles(self._folder / secrets.token_hex(8)), held.id
+        )
         self.snapshots[kept.id] = kept
         held.state = "snapshotting"
         self._later(self._copy(held, kept))
-        if self._strikes(self.faults.snapshot_answer_lost):
+        if self._happens(self.faults.snapshot_answer_lost):
             raise lost(request)
-        return web.json_response(self._told(held))
+        return web.json_response(self._as_json(held))
 
-    async def _copy(self, held: Held, kept: Kept) -> None:
-        await asyncio.to_thread(kept.files.make, held.cell.files)
-        if self._strikes(self.faults.snapshot_fails):
+    async def _copy(self, held: HeldSandbox, kept: KeptSnapshot) -> None:
+        await asyncio.to_thread(kept.files.make, held.machine.files)
+        if self._happens(self.faults.snapshot_fails):
             kept.state = "error"
-        elif not self._strikes(self.faults.snapshot_never_active):
+        elif not self._happens(self.faults.snapshot_never_active):
             kept.state = "active"
-        await self._turn(held, "started")
+        await self._change_state(held, "started")
 
-    def _find_snapshot(self, request: web.Request) -> Kept:
+    def _find_snapshot(self, request: web.Request) -> KeptSnapshot:
         wanted = request.match_info["id"]
         for kept in self.snapshots.values():
             if wanted in (kept.id, kept.name):
@@ -279,11 +282,11 @@ class DaytonaDouble:
         raise problem(404, f"Snapshot {wanted} not found")
 
     async def _get_snapshot(self, request: web.Request) -> web.Response:
-        return web.json_response(snapshot_told(self._find_snapshot(request)))
+        return web.json_response(snapshot_as_json(self._find_snapshot(request)))
 
     async def _list_snapshots(self, request: web.Request) -> web.Response:
         page, limit = int(request.query.get("page", 1)), int(request.query.get("limit", 100))
-        everything = [snapshot_told(kept) for kept in self.snapshots.values()]
+        everything = [snapshot_as_json(kept) for kept in self.snapshots.values()]
         items = everything[(page - 1) * limit : page * limit]
         pages = -(-len(everything) // limit)
         return web.json_response(
@@ -292,7 +295,7 @@ class DaytonaDouble:
 
     async def _delete_snapshot(self, request: web.Request) -> web.Response:
         kept = self._find_snapshot(request)
-        if self._strikes(self.faults.delete_fails):
+        if self._happens(self.faults.delete_fails):
             raise problem(500, "Internal server error")
         del self.snapshots[kept.id]
         await asyncio.to_thread(kept.files.remove)
@@ -301,17 +304,17 @@ class DaytonaDouble:
     async def _activate(self, request: web.Request) -> web.Response:
         kept = self._find_snapshot(request)
         kept.state = "active"
-        return web.json_response(snapshot_told(kept))
+        return web.json_response(snapshot_as_json(kept))
 
     # -- toolbox --------------------------------------------------------------------------------
 
     async def _execute(self, request: web.Request) -> web.Response:
         held = self._started(request)
         self.counts["execute"] += 1
-        if self._strikes(self.faults.exec_fails):
+        if self._happens(self.faults.exec_fails):
             raise problem(502, "Bad gateway")
         asked = await request.json()
-        answer, output = await held.cell.ask(
+        answer, output = await held.machine.ask(
             {
                 "do": "execute",
                 "command": asked["command"],
@@ -319,7 +322,7 @@ class DaytonaDouble:
                 "timeout": asked.get("timeout"),
             }
         )
-        if self._strikes(self.faults.exec_answer_lost):
+        if self._happens(self.faults.exec_answer_lost):
             raise lost(request)
         if "timeout" in answer:
             raise problem(408, "command execution timeout")
@@ -338,7 +341,7 @@ class DaytonaDouble:
                 path = content.decode()
                 continue
             self.uploaded.append(len(content))
-            answer, _ = await held.cell.ask({"do": "write", "path": path}, content)
+            answer, _ = await held.machine.ask({"do": "write", "path": path}, content)
             errors += [answer["error"]] if "error" in answer else []
         if errors:
             return web.json_response({"errors": errors}, status=400)
@@ -349,13 +352,13 @@ class DaytonaDouble:
         self.counts["download"] += 1
         parts = MultipartWriter("form-data")
         for path in (await request.json())["paths"]:
-            answer, content = await held.cell.ask({"do": "read", "path": path})
+            answer, content = await held.machine.ask({"do": "read", "path": path})
             name = "error" if "error" in answer else "file"
             part = parts.append(answer["error"].encode() if "error" in answer else content)
             part.set_content_disposition("form-data", quote_fields=False, name=name, filename=path)
         return web.Response(body=parts)
 
-    def _started(self, request: web.Request) -> Held:
+    def _started(self, request: web.Request) -> HeldSandbox:
         held = self._find(request)
         if held.state not in ("started", "snapshotting"):
             raise problem(400, "bad request: no IP address found. Is the Sandbox started?")
@@ -365,7 +368,7 @@ class DaytonaDouble:
 def provider_for(
     double: DaytonaDouble,
     *,
-    pace: Pace = QUICK,
+    policy: RetryPolicy = QUICK,
     most: int = 5,
     snapshot_ttl: timedelta = timedelta(days=1),
 ) -> DaytonaProvider:
@@ -375,6 +378,6 @@ def provider_for(
         most=most,
         snapshot_ttl=snapshot_ttl,
         grace=timedelta(0),
-        probe=Probe(names=("example.com", CANARY), silence=True),
-        pace=pace,
+        probe=Probe(names=("example.com", CANARY), silence_is_proof=True),
+        policy=policy,
     )

@@ -1,4 +1,4 @@
-"""What an account at the stand-in has, how it is told of, and what may go wrong."""
+"""What an account at the stand-in has, how it is body of, and what may go wrong."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from assay_testkit.daytona.sandboxes import Cell, Files
+from assay_testkit.daytona.sandboxes import LocalMachine, MachineFiles
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -37,7 +37,7 @@ class Faults:
 
 
 @dataclass(slots=True)
-class Held:
+class HeldSandbox:
     """A sandbox that exists."""
 
     id: str
@@ -45,25 +45,25 @@ class Held:
     labels: dict[str, str]
     blocked: bool
     snapshot: str | None
-    cell: Cell
+    machine: LocalMachine
     params: dict[str, Any]
     state: str = "creating"
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptSnapshot:
     """A snapshot that exists."""
 
     id: str
     name: str
-    files: Files
+    files: MachineFiles
     source: str
     state: str = "snapshotting"
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
 
 
-def snapshot_told(kept: Kept) -> dict[str, Any]:
+def snapshot_as_json(kept: KeptSnapshot) -> dict[str, Any]:
     return {
         "id": kept.id,
         "general": False,
@@ -109,12 +109,12 @@ async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
     except Problem as problem:
-        told = {
+        body = {
             "statusCode": problem.status,
             "message": problem.message,
             "source": "DAYTONA_API",
             "path": request.path,
         }
-        return web.json_response(told, status=problem.status, headers=problem.headers)
+        return web.json_response(body, status=problem.status, headers=problem.headers)
     except AnswerLost:
         return web.Response(status=599)

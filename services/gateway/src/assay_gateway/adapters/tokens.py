@@ -10,7 +10,7 @@ import structlog
 from jwt.types import Options
 from pydantic import SecretStr
 
-from assay_gateway.domain import Caller, names_role
+from assay_gateway.domain.callers import Caller, names_role
 
 LEEWAY_S: Final = 30
 """How far the issuer's clock may be from ours."""
@@ -42,7 +42,7 @@ class Keys(Protocol):
     @property
     def algorithms(self) -> tuple[str, ...]: ...
 
-    async def find(self, token: bytes) -> jwt.PyJWK | bytes:
+    async def find(self, token: bytes, /) -> jwt.PyJWK | bytes:
         """Raises PyJWTError if no key of ours can have signed this token.
 
         Raises ProblemError with SERVICE_UNAVAILABLE if that cannot be told for now.
@@ -56,7 +56,7 @@ class SharedSecret:
     def __init__(self, secret: SecretStr) -> None:
         self._secret = secret.get_secret_value().encode()
 
-    async def find(self, token: bytes) -> bytes:  # noqa: ARG002  # one secret for all
+    async def find(self, _: bytes, /) -> bytes:
         return self._secret
 
 

@@ -6,21 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import BaseModel
 
-from assay_agentkit.agents import Agent, Bounds, ask_agent, build_agent
+from assay_agentkit.agents import Agent, build_agent
+from assay_agentkit.bounds import Bounds
+from assay_agentkit.fencing import fenced
 from assay_agentkit.meter import ModelMeter
 from assay_contracts.reports import Report
-from assay_contracts.runs import ModelUse, Role, RunKind, Trace
+from assay_contracts.runs import ModelUse, RunKind, Trace
 from assay_contracts.tasks import CheckResult, Task
-from assay_judge.adapters.files import ReadOnlyFiles
+from assay_judge.adapters.files import READ_TOOLS, ReadOnlyFiles
+from assay_judge.adapters.session import AgentSession
 from assay_judge.domain.bundle import SkillFiles
 from assay_judge.domain.grading import GradeDraft
-from assay_judge.domain.material import fenced, grading_material
+from assay_judge.domain.material import grading_material
 from assay_judge.domain.plan import TaskPlan
 from assay_judge.domain.prose import ProseDraft, report_material
 
@@ -29,12 +31,14 @@ GRADER_PROMPT: Final = "grader-2"
 REPORTER_PROMPT: Final = "reporter-1"
 SKILL_ROOT: Final = "/skill"
 
-T = TypeVar("T", bound=BaseModel)
-
 
 def prompt(version: str) -> str:
     """The system prompt of that version, which is also its file's name."""
-    return resources.files("assay_judge").joinpath("prompts", f"{version}.md").read_text("utf-8")
+    return (
+        resources.files("assay_judge.adapters")
+        .joinpath("prompts", f"{version}.md")
+        .read_text("utf-8")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,44 +47,6 @@ class NamedModel:
 
     chat: BaseChatModel
     label: str
-
-
-@dataclass(slots=True, kw_only=True)
-class AgentSession(Generic[T]):
-    """Asks one agent, and goes on in the same conversation when the answer will not do."""
-
-    build: Callable[[], Agent]
-    request: str
-    answers_with: type[T]
-    bounds: Bounds
-    meter: ModelMeter
-    role: Role
-    model: str
-    prompt_version: str
-    _agent: Agent | None = None
-    _conversation: tuple[BaseMessage, ...] = ()
-
-    async def ask(self, complaints: Sequence[str] = ()) -> T:
-        self._agent = self._agent or self.build()
-        said = _again(complaints) if complaints else self.request
-        draft, self._conversation = await ask_agent(
-            self._agent,
-            [*self._conversation, HumanMessage(said)],
-            bounds=self.bounds,
-            answers_with=self.answers_with,
-            callbacks=[self.meter],
-        )
-        return draft
-
-    def use(self) -> ModelUse:
-        return self.meter.use(role=self.role, model=self.model, prompt_version=self.prompt_version)
-
-
-def _again(complaints: Sequence[str]) -> str:
-    listed = "\n".join(f"- {complaint}" for complaint in complaints)
-    return (
-        f"That answer cannot be used. Give the whole answer again, with this put right:\n{listed}"
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +76,7 @@ class DeepAgents:
                 system_prompt=prompt(PLANNER_PROMPT),
                 bounds=bounds,
                 backend=files,
-                file_tools=("ls", "read_file", "glob", "grep"),
+                file_tools=READ_TOOLS,
                 answers_with=TaskPlan,
                 meter=meter,
             ),
@@ -137,7 +103,7 @@ class DeepAgents:
             meter=meter,
             # One graph serves any number of conversations, and takes a while to build.
             build=cache(
-                lambda: _reader(
+                lambda: _build_reader(
                     self.grader_model,
                     GradeDraft,
                     name="judge-grader",
@@ -151,7 +117,7 @@ class DeepAgents:
     def reporter(self, report: Report, *, tokens: int | None) -> AgentSession[ProseDraft]:
         bounds, meter = replace(self.bounds, tokens=tokens), ModelMeter()
         return AgentSession(
-            build=lambda: _reader(
+            build=lambda: _build_reader(
                 self.reporter_model,
                 ProseDraft,
                 name="judge-reporter",
@@ -198,7 +164,7 @@ class DeepGraders:
         return self.meter.use(role="grader", model=self.model.label, prompt_version=GRADER_PROMPT)
 
 
-def _reader(
+def _build_reader(
     model: NamedModel,
     answers_with: type[BaseModel],
     *,

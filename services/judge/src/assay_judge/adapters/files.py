@@ -1,11 +1,13 @@
 """A skill's files as deepagents' tools see them: in memory, and for reading only."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Final
 
+from deepagents import FsToolName
 from deepagents.backends.protocol import (
     BackendProtocol,
     EditResult,
+    FileData,
     FileInfo,
     GlobResult,
     GrepResult,
@@ -20,19 +22,21 @@ from deepagents.backends.utils import (
     grep_matches_from_files,
     slice_read_response,
 )
+from typing_extensions import override
 
-READ_TOOLS = ("ls", "read_file", "glob", "grep")
-_REFUSED = "These files are for reading only."
+READ_TOOLS: Final[tuple[FsToolName, ...]] = ("ls", "read_file", "glob", "grep")
+_REFUSED: Final = "These files are for reading only."
 
 
 class ReadOnlyFiles(BackendProtocol):
     """Serves texts under absolute paths; refuses every change."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
-        self._files: dict[str, Any] = {
+        self._files: dict[str, FileData] = {
             path: create_file_data(text) for path, text in sorted(files.items())
         }
 
+    @override
     def ls(self, path: str) -> LsResult:
         folder = path.rstrip("/") + "/"
         below = [name.removeprefix(folder) for name in self._files if name.startswith(folder)]
@@ -42,12 +46,14 @@ class ReadOnlyFiles(BackendProtocol):
             entries[first] = FileInfo(path=f"{folder}{first}{slash}", is_dir=bool(slash))
         return LsResult(entries=list(entries.values()))
 
+    @override
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         file = self._files.get(file_path)
         if file is None:
             return ReadResult(error=f"File '{file_path}' not found")
         return slice_read_response(file, offset, limit)
 
+    @override
     def grep(
         self,
         pattern: str,
@@ -58,6 +64,7 @@ class ReadOnlyFiles(BackendProtocol):
     ) -> GrepResult:
         return grep_matches_from_files(self._files, pattern, path, glob, max_count=max_count)
 
+    @override
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         folder = (path or "/").rstrip("/") + "/"
         try:
@@ -72,29 +79,35 @@ class ReadOnlyFiles(BackendProtocol):
             ]
         )
 
-    def write(self, file_path: str, content: str) -> WriteResult:  # noqa: ARG002
+    @override
+    def write(self, file_path: str, content: str) -> WriteResult:
         return WriteResult(error=_REFUSED)
 
+    @override
     def edit(
         self,
-        file_path: str,  # noqa: ARG002
-        old_string: str,  # noqa: ARG002
-        new_string: str,  # noqa: ARG002
-        replace_all: bool = False,  # noqa: ARG002
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
     ) -> EditResult:
         return EditResult(error=_REFUSED)
 
     # Everything is in memory: the default's hop to a thread would only cost time.
 
+    @override
     async def als(self, path: str) -> LsResult:
         return self.ls(path)
 
+    @override
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         return self.read(file_path, offset, limit)
 
+    @override
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         return self.glob(pattern, path)
 
+    @override
     async def agrep(
         self,
         pattern: str,
@@ -105,9 +118,11 @@ class ReadOnlyFiles(BackendProtocol):
     ) -> GrepResult:
         return self.grep(pattern, path, glob, max_count=max_count)
 
+    @override
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         return self.write(file_path, content)
 
+    @override
     async def aedit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:

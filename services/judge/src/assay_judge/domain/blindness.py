@@ -19,10 +19,10 @@ _GLUED_FROM: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
-    """What no task may say."""
+class HiddenSkill:
+    """The skill that no task may give away."""
 
-    skill_name: str
+    name: str
     description: str
     paths: tuple[str, ...]
     """Of the skill's files, relative to its folder."""
@@ -34,25 +34,25 @@ class Secret:
         Such a name cannot be kept out of any honest task; then only speaking of it as the name of a
         skill counts.
         """
-        name, description = _folded(self.skill_name), _folded(self.description)
+        name, description = _folded(self.name), _folded(self.description)
         if "-" in name:
             return False
         return name in (re.findall(r"[^\W_]+", description) if _has_case(name) else description)
 
 
-def leaks(text: str, secret: Secret) -> tuple[str, ...]:
+def leaks(text: str, skill: HiddenSkill) -> tuple[str, ...]:
     """What the text gives away; empty when it is blind."""
     folded = _folded(text)
     found: list[str] = []
-    if _name_pattern(secret).search(folded):
-        found.append(f"it names the skill ({secret.skill_name!r}, in whatever spelling)")
+    if _name_pattern(skill).search(folded):
+        found.append(f"it names the skill ({skill.name!r}, in whatever spelling)")
     if re.search(r"\bskill\.md\b", folded):
         found.append("it mentions SKILL.md")
     if re.search(r"(?:^|[^\w.-])skills/", folded):
         found.append("it contains a path to skills")
     found.extend(
         f"it mentions {path!r}, a file of the skill"
-        for path in _telling_paths(secret.paths)
+        for path in _telling_paths(skill.paths)
         if _folded(path) in folded
         and re.search(rf"(?<![\w-]){re.escape(_folded(path))}(?![\w-])", folded)
     )
@@ -71,16 +71,16 @@ def _has_case(text: str) -> bool:
     return text.upper() != text.lower()
 
 
-def _name_pattern(secret: Secret) -> re.Pattern[str]:
-    parts = [re.escape(part) for part in _folded(secret.skill_name).split("-") if part]
+def _name_pattern(skill: HiddenSkill) -> re.Pattern[str]:
+    parts = [re.escape(part) for part in _folded(skill.name).split("-") if part]
     name = _GAP.join(parts)
-    if secret.is_plain_word:
+    if skill.is_plain_word:
         tick = r"[`'\"“”‘’]"
         return re.compile(
             rf"\bskill{_GAP}{name}\b|\b{name}{_GAP}skill|{tick}{name}{tick}"
             rf"|\b(?:use|using|with|invoke|call)\s+(?:the\s+)?{name}\s+(?:tool|command|plugin)\b"
         )
-    letters = _folded(secret.skill_name).replace("-", "")
+    letters = _folded(skill.name).replace("-", "")
     if len(letters) >= _GLUED_FROM:
         return re.compile(_GAP.join(map(re.escape, letters)))
     # Only Latin letters and digits glue a short name to its surroundings: 用pdf处理 has it.

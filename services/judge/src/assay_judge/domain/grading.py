@@ -83,7 +83,7 @@ def _shows_work(result: CheckResult, trace: Trace) -> bool:
     return result.passed and (not result.passed_before or path in trace.files_made)
 
 
-def draft_problems(draft: GradeDraft, trace: Trace, checks: Sequence[CheckResult]) -> list[str]:
+def grade_problems(draft: GradeDraft, trace: Trace, checks: Sequence[CheckResult]) -> list[str]:
     """What is wrong with the evidence, in words the grader can act on."""
     problems = []
     places = [locate(quotation.quote, trace, checks) for quotation in draft.evidence]
@@ -118,7 +118,7 @@ def locate(quote: str, trace: Trace, checks: Sequence[CheckResult]) -> str | Non
     return next((place for place, text in places if wanted in _compact(text)), None)
 
 
-def settle(
+def final_grade(
     drafts: Sequence[GradeDraft], *, task_id: TaskId, trace: Trace, checks: Sequence[CheckResult]
 ) -> Grade:
     """One grade from one or several verified drafts: their median, under the ceiling."""

@@ -1,9 +1,8 @@
-"""Text from skills, traces and sandboxes as a model gets it: fenced, shortened, plainly data."""
+"""What a grader sees of the work on a task: shortened, and nothing a skill says of itself."""
 
-import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from assay_contracts.runs import Trace, TraceStep
 from assay_contracts.tasks import CheckResult, Task
@@ -21,29 +20,6 @@ _READS_TEXT: Final = re.compile(
 _CUT: Final = "\n[... {count} characters left out ...]\n"
 
 
-def fenced(payload: Mapping[str, Any], *, nonce: str) -> str:
-    """The payload as JSON between marks that nothing inside it can know."""
-    body = json.dumps(payload, ensure_ascii=False, indent=1)
-    return f"<<<DATA {nonce}\n{body}\nDATA {nonce}>>>"
-
-
-def unfenced(text: str) -> dict[str, Any]:
-    """The payload of the first fenced part of a text.
-
-    Raises:
-        ValueError: there is none.
-    """
-    _, mark, rest = text.partition("<<<DATA ")
-    nonce, _, rest = rest.partition("\n")
-    body, end, _ = rest.partition(f"\nDATA {nonce}>>>")
-    if not mark or not end:
-        raise ValueError("the text holds no fenced data")
-    payload = json.loads(body)
-    if not isinstance(payload, dict):
-        raise TypeError("fenced data is always an object")
-    return payload
-
-
 def shortened(text: str, longest: int) -> str:
     """Head and tail of a text that is too long, with a note of how much is missing."""
     if len(text) <= longest:
@@ -54,7 +30,7 @@ def shortened(text: str, longest: int) -> str:
 
 def grading_material(
     task: Task, trace: Trace, checks: Sequence[CheckResult], *, run_kind: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Everything a grader may see of one task: never the skill's own words about itself."""
     steps = trace.steps if len(trace.steps) <= MOST_STEPS else trace.steps[-MOST_STEPS:]
     first = len(trace.steps) - len(steps) + 1

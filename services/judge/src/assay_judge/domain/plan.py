@@ -3,22 +3,26 @@
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay_agentkit.matching import Overlap, content_words, overlap
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task, TaskFile
-from assay_judge.domain.blindness import Secret, leaks
+from assay_judge.domain.blindness import HiddenSkill, leaks
+from assay_skillkit.words import Overlap, content_words, overlap
 
 LARGEST_PLAN: Final = 256 * 1024
 """Bytes of all input files together."""
+LONGEST_PATH: Final = 200
 LONGEST_COPIED_RUN: Final = 8
 """Words in a row that a prompt may share with the description."""
 MOST_COPIED: Final = 0.5
 """Share of a prompt's word triples that may stand in the description."""
 MOST_ALIKE: Final = 0.8
 """Share of content words that two tasks of one plan may have in common when files are equal too."""
+
+_NOT_PLAIN: Final = "is not a plain relative path inside the task's folder"
 
 
 class PlannedTask(BaseModel):
@@ -44,18 +48,62 @@ class TaskPlan(BaseModel):
     tasks: tuple[PlannedTask, ...]
 
 
-def plan_problems(
-    plan: TaskPlan, *, secret: Secret, task_count: int, known: Sequence[Task] = ()
-) -> tuple[str, ...]:
-    """Everything that is wrong with the plan, in words its author can act on.
+AnyTask = PlannedTask | Task
+"""A task as a planner wrote it, or as it goes on the bus: the rules are the same."""
 
-    Args:
-        plan: As written.
-        secret: What it must not give away.
-        task_count: How many tasks it must have.
-        known: Tasks there are already, which it must not repeat.
-    """
-    return (*_problems(plan, secret, task_count), *_repetitions(plan, known))
+
+@dataclass(frozen=True, slots=True)
+class PlanRules:
+    """What a plan for one skill is refused for."""
+
+    skill: HiddenSkill
+
+    def leaks(self, text: str) -> tuple[str, ...]:
+        """What the text gives away of the skill; empty when it is blind."""
+        return leaks(text, self.skill)
+
+    def problems(
+        self, tasks: Sequence[AnyTask], *, task_count: int, known: Sequence[Task] = ()
+    ) -> tuple[str, ...]:
+        """Everything that is wrong with a plan of these tasks, in words its author can act on.
+
+        Args:
+            tasks: As written.
+            task_count: How many there must be.
+            known: Tasks there are already, which the plan must not repeat.
+        """
+        return (
+            *_size_problems(tasks, task_count),
+            *(
+                f"Task {number}: {problem}."
+                for number, task in enumerate(tasks, start=1)
+                for problem in self._task_problems(task)
+            ),
+            *_repetitions(tasks, known),
+        )
+
+    def _task_problems(self, task: AnyTask) -> Iterator[str]:
+        yield from (f"the prompt gives the skill away: {leak}" for leak in self.leaks(task.prompt))
+        copied = overlap(task.prompt, self.skill.description)
+        if _parrots(copied):
+            yield (
+                "the prompt repeats the skill's description almost word for word "
+                f"({copied.longest_run:g} words in a row); say it in other words"
+            )
+        for number, file in enumerate(task.files):
+            if not _is_plain_relative(file.path):
+                yield f"the path {file.path!r} {_NOT_PLAIN}"
+            if any(file.path == other.path for other in task.files[:number]):
+                yield f"the file {file.path!r} is given twice"
+            for leak in self.leaks(f"{file.path}\n{file.content}"):
+                yield f"the input file {file.path!r} gives the skill away: {leak}"
+        for check in task.checks:
+            yield from _check_problems(check)
+
+
+def rules_for(*, skill_name: str, description: str, paths: tuple[str, ...]) -> PlanRules:
+    """The rules for a skill that tasks must not give away."""
+    return PlanRules(HiddenSkill(skill_name, description, paths))
 
 
 def as_tasks(plan: TaskPlan, known: Sequence[Task] = ()) -> tuple[Task, ...]:
@@ -73,52 +121,28 @@ def as_tasks(plan: TaskPlan, known: Sequence[Task] = ()) -> tuple[Task, ...]:
     )
 
 
-def _problems(plan: TaskPlan, secret: Secret, task_count: int) -> Iterator[str]:
-    if len(plan.tasks) != task_count:
-        yield f"The plan has {len(plan.tasks)} tasks; exactly {task_count} are wanted."
-    size = sum(len(file.content.encode()) for task in plan.tasks for file in task.files)
+def _size_problems(tasks: Sequence[AnyTask], task_count: int) -> Iterator[str]:
+    if len(tasks) != task_count:
+        yield f"The plan has {len(tasks)} tasks; exactly {task_count} are wanted."
+    size = sum(len(file.content.encode()) for task in tasks for file in task.files)
     if size > LARGEST_PLAN:
         yield f"The input files have {size} bytes together; at most {LARGEST_PLAN} are allowed."
-    for number, task in enumerate(plan.tasks, start=1):
-        for problem in _task_problems(task, secret):
-            yield f"Task {number}: {problem}."
-    for second, task in enumerate(plan.tasks):
-        for first, other in enumerate(plan.tasks[:second]):
+
+
+def _repetitions(tasks: Sequence[AnyTask], known: Sequence[Task]) -> Iterator[str]:
+    for second, task in enumerate(tasks):
+        for first, other in enumerate(tasks[:second]):
             if _alike(task, other):
                 yield f"Tasks {first + 1} and {second + 1} are the same task; make them differ."
-
-
-def _repetitions(plan: TaskPlan, known: Sequence[Task]) -> Iterator[str]:
-    for number, task in enumerate(plan.tasks, start=1):
+    for number, task in enumerate(tasks, start=1):
         if any(_alike(task, other) for other in known):
             yield f"Task {number} is like one that there is already; write another one."
-
-
-def _task_problems(task: PlannedTask, secret: Secret) -> Iterator[str]:
-    yield from (f"the prompt gives the skill away: {leak}" for leak in leaks(task.prompt, secret))
-    copied = overlap(task.prompt, secret.description)
-    if _parrots(copied):
-        yield (
-            "the prompt repeats the skill's description almost word for word "
-            f"({copied.longest_run:g} words in a row); say it in other words"
-        )
-    seen: set[str] = set()
-    for file in task.files:
-        if not _is_plain_relative(file.path):
-            yield f"the path {file.path!r} is not a plain relative path inside the task's folder"
-        if file.path in seen:
-            yield f"the file {file.path!r} is given twice"
-        seen.add(file.path)
-        for leak in leaks(f"{file.path}\n{file.content}", secret):
-            yield f"the input file {file.path!r} gives the skill away: {leak}"
-    for check in task.checks:
-        yield from _check_problems(check)
 
 
 def _check_problems(check: Check) -> Iterator[str]:
     path = check.path if isinstance(check, FileCheck | PatternCheck) else None
     if path is not None and not _is_plain_relative(path):
-        yield f"the check's path {path!r} is not a plain relative path inside the task's folder"
+        yield f"the check's path {path!r} {_NOT_PLAIN}"
     if isinstance(check, PatternCheck):
         try:
             re.compile(check.pattern)
@@ -144,11 +168,11 @@ def _is_plain_relative(path: str) -> bool:
         and not path.startswith(("/", "~"))
         and clean != "."
         and not clean.startswith("..")
-        and len(path) <= 200  # noqa: PLR2004
+        and len(path) <= LONGEST_PATH
     )
 
 
-def _alike(task: PlannedTask, other: PlannedTask | Task) -> bool:
+def _alike(task: AnyTask, other: AnyTask) -> bool:
     return _same_words(task.prompt, other.prompt) and _contents(task.files) == _contents(
         other.files
     )
@@ -156,8 +180,8 @@ def _alike(task: PlannedTask, other: PlannedTask | Task) -> bool:
 
 def _same_words(text: str, other: str) -> bool:
     ours, theirs = content_words(text), content_words(other)
-    together = ours | theirs
-    return not together or len(ours & theirs) / len(together) > MOST_ALIKE
+    all_words = ours | theirs
+    return not all_words or len(ours & theirs) / len(all_words) > MOST_ALIKE
 
 
 def _contents(files: Sequence[TaskFile]) -> frozenset[str]:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from assay_contracts.grades import is_done
 from assay_contracts.reports import Prose, Report
 from assay_judge.domain.material import shortened
 
@@ -70,16 +71,13 @@ def known_numbers(report: Report) -> frozenset[float]:
     return frozenset(exact | {round(value, places) for value in exact for places in _ROUNDED_TO})
 
 
-def report_material(report: Report) -> dict[str, Any]:
+def report_material(report: Report) -> dict[str, object]:
     """The report as its writer sees it: the data, with long texts shortened."""
     data = report.model_dump(mode="json", exclude={"prose"})
-    shortened_data = _shorten(data)
-    if not isinstance(shortened_data, dict):
-        raise TypeError("a report is an object")
-    return shortened_data
+    return {name: _shorten(part) for name, part in data.items()}
 
 
-def _shorten(value: Any) -> Any:
+def _shorten(value: object) -> object:
     if isinstance(value, str):
         return shortened(value, LONGEST_TEXT)
     if isinstance(value, dict):
@@ -90,9 +88,9 @@ def _shorten(value: Any) -> Any:
 def _counts(report: Report) -> Iterator[float]:
     yield from (float(len(part)) for part in (report.tasks, report.findings, report.runs))
     for run in report.runs:
-        yield from (float(len(run.outcomes)), float(len(run.network_calls)))
+        yield from (float(len(run.outcomes)), float(run.network_calls_attempted))
         yield float(len(run.packages_added))
-        yield float(sum(grade.grade >= 4 for grade in run.grades))  # noqa: PLR2004
+        yield float(sum(is_done(grade.grade) for grade in run.grades))
         yield float(sum(bool(outcome.skills_used) for outcome in run.outcomes))
         checks = [check for outcome in run.outcomes for check in outcome.checks]
         passed = sum(check.passed for check in checks)
@@ -101,7 +99,7 @@ def _counts(report: Report) -> Iterator[float]:
         yield float(sum(not all(c.passed for c in outcome.checks) for outcome in run.outcomes))
 
 
-def _leaves(value: Any) -> Iterator[float]:
+def _leaves(value: object) -> Iterator[float]:
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):

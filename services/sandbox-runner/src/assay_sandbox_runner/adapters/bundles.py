@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from assay_contracts.runs import MountedSkill
 from assay_contracts.skills import BundleRef
 from assay_contracts.topology import BucketName
-from assay_sandbox_runner.run_ports import MountedSkills, StoreFailed
+from assay_sandbox_runner.ports import MountedSkills, StoreFailed
 from assay_servicekit.objects import ObjectMissing, ObjectStoreUnavailable
 from assay_skillkit.bundle import Bundle, BundleUnreadable, read_bundle
 from assay_skillkit.names import SkillName

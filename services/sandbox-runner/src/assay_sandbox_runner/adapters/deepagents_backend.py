@@ -14,11 +14,12 @@ from deepagents.backends.protocol import (
     GrepResult,
 )
 from deepagents.backends.sandbox import BaseSandbox
+from typing_extensions import override
 
+from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import ExecResult, FileError, Sandbox, SandboxUnavailable
+from assay_sandboxes.port import ExecResult, FileError, Sandbox, SandboxUnavailable
 
 SHOWN_CHARS: Final = 30_000
 """Of a command's output, shown to the agent. More would make deepagents write it to a file."""
@@ -42,7 +43,7 @@ class SandboxBackend(BaseSandbox):
         *,
         folder: str,
         stopwatch: Stopwatch,
-        installations: Installations,
+        installations: SharedInstallations,
     ) -> None:
         self._sandbox = sandbox
         self._folder = folder
@@ -51,26 +52,29 @@ class SandboxBackend(BaseSandbox):
         self.lost: SandboxUnavailable | None = None
 
     @property
+    @override
     def id(self) -> str:
         return self._sandbox.id
 
     # -- commands -------------------------------------------------------------------------------
 
-    async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:  # noqa: ASYNC109  # the protocol's name
+    @override
+    async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """Run a command whose whole output is wanted: deepagents' own scripts come this way."""
-        result = await self._run(_on_its_own(command), timeout)
+        result = await self._run(_isolated(command), timeout)
         return ExecuteResponse(
             output=result.output, exit_code=result.exit_code, truncated=result.truncated
         )
 
+    @override
     async def aexecute_with_offload(
         self,
         command: str,
-        capture_path: str,  # noqa: ARG002
+        capture_path: str,
         *,
-        max_inline_bytes: int,  # noqa: ARG002
-        max_capture_bytes: int | None = None,  # noqa: ARG002
-        timeout: int | None = None,  # noqa: ASYNC109
+        max_inline_bytes: int,
+        max_capture_bytes: int | None = None,
+        timeout: int | None = None,
     ) -> ExecuteOffloadResult:
         """Run a command of the agent's own: its `execute` tool comes this way."""
         result = await self._installations(command, lambda: self._run(command, timeout))
@@ -87,22 +91,24 @@ class SandboxBackend(BaseSandbox):
 
     async def _run(self, command: str, timeout_s: float | None) -> ExecResult:
         with self._stopwatch.running():
-            return await self._kept(
+            return await self._remembering_loss(
                 # Zero is deepagents' word for no limit of its own.
                 self._sandbox.execute(command, timeout_s=timeout_s or None, cwd=self._folder)
             )
 
     # -- files ----------------------------------------------------------------------------------
 
+    @override
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        answers = await self._kept(self._sandbox.upload(files))
+        answers = await self._remembering_loss(self._sandbox.upload(files))
         return [
             FileUploadResponse(path=path, error=answer.problem if answer else None)
             for (path, _), answer in zip(files, answers, strict=True)
         ]
 
+    @override
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        answers = await self._kept(self._sandbox.download(paths))
+        answers = await self._remembering_loss(self._sandbox.download(paths))
         return [
             FileDownloadResponse(path=path, error=answer.problem)
             if isinstance(answer, FileError)
@@ -110,6 +116,7 @@ class SandboxBackend(BaseSandbox):
             for path, answer in zip(paths, answers, strict=True)
         ]
 
+    @override
     async def adelete(self, file_path: str) -> DeleteResult:
         path = shlex.quote(file_path)
         result = await self._run(f"{{ test -e {path} || test -L {path}; }} && rm -rf {path}", None)
@@ -117,9 +124,11 @@ class SandboxBackend(BaseSandbox):
             return DeleteResult(path=file_path)
         return DeleteResult(error=result.output.strip() or f"Error: '{file_path}' not found")
 
+    @override
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         return await super().aglob(pattern, path or self._folder)
 
+    @override
     async def agrep(
         self,
         pattern: str,
@@ -130,7 +139,7 @@ class SandboxBackend(BaseSandbox):
     ) -> GrepResult:
         return await super().agrep(pattern, path or self._folder, glob, max_count=max_count)
 
-    async def _kept(self, call: Awaitable[T]) -> T:
+    async def _remembering_loss(self, call: Awaitable[T]) -> T:
         try:
             return await call
         except SandboxUnavailable as error:
@@ -139,18 +148,21 @@ class SandboxBackend(BaseSandbox):
 
     # -- the blocking half of the protocol, which async agents never call -----------------------
 
-    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:  # noqa: ARG002
+    @override
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         _no_blocking()
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:  # noqa: ARG002
+    @override
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         _no_blocking()
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:  # noqa: ARG002
+    @override
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         _no_blocking()
 
 
-def _on_its_own(script: str) -> str:
-    """A script that needs the standard library alone, kept from modules that lie in its folder.
+def _isolated(script: str) -> str:
+    """The script out of reach of modules that lie in its folder: it needs none but Python's own.
 
     It also starts in half the time.
     """

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Final
 
-from assay_sandbox_runner.run_ports import PatternProblem
+from assay_sandbox_runner.ports import PatternProblem
 
 SECONDS: Final = 5.0
 _SCRIPT: Final = """

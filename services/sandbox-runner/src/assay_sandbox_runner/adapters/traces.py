@@ -1,5 +1,5 @@
 from assay_contracts.runs import Trace
-from assay_sandbox_runner.run_ports import StoreFailed
+from assay_sandbox_runner.ports import StoreFailed
 from assay_servicekit.objects import ObjectStore, ObjectStoreUnavailable
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from assay_contracts.runs import NetworkMode
 from assay_sandbox_runner.adapters.deepagents_backend import SandboxBackend
+from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.timing import Stopwatch
-from assay_sandbox_runner.installing import Installations
-from assay_sandbox_runner.ports import WORKSPACE, SandboxProvider
+from assay_sandboxes.port import WORKSPACE, SandboxProvider
 
 
 class ValidationBackends:
@@ -61,7 +61,7 @@ class ValidationBackends:
             )
         )
         backend = SandboxBackend(
-            sandbox, folder=WORKSPACE, stopwatch=Stopwatch(), installations=Installations()
+            sandbox, folder=WORKSPACE, stopwatch=Stopwatch(), installations=SharedInstallations()
         )
         self._backends[skill_id, network] = backend
         return backend

@@ -1,30 +1,38 @@
-"""What is worth telling of the packages that a run found and left. Pure."""
+"""What changed among the packages that a run found and left. Pure."""
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from assay_contracts.runs import Ecosystem, Package
 
 _NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.+-]*(?:/[\w.-]+)?")
-_SEPARATORS: Final = re.compile(r"[-_.]+")
 
 Key = tuple[Ecosystem, str]
 
 
-def told(
+def keep_relevant_requirements(
     before: Sequence[Package], after: Sequence[Package]
 ) -> tuple[tuple[Package, ...], tuple[Package, ...]]:
-    """Both lists, with needs only where they lead to a package that changed.
+    """Both lists, with requirements only where they lead to a package that changed.
 
-    A message is bounded, and the needs of a whole machine's packages are not: those that lead
-    nowhere new explain nothing.
+    A message is bounded, and the requirements of a whole machine's packages are not: those that
+    lead nowhere new explain nothing.
     """
-    leading = _leading_to(changed(before, after), [*before, *after])
-    return _with_needs_of(leading, before), _with_needs_of(leading, after)
+    leading = _leading_to(changed_packages(before, after), [*before, *after])
+    return _with_requirements_of(leading, before), _with_requirements_of(leading, after)
 
 
-def changed(before: Sequence[Package], after: Sequence[Package]) -> frozenset[Key]:
+def replaced_packages(before: Sequence[Package], after: Sequence[Package]) -> list[Package]:
+    """The packages that were there and are there now at another version, in a stable order."""
+    had = {key_of(package) for package in before}
+    has = {key_of(package): package for package in after}
+    return [has[key] for key in sorted(changed_packages(before, after) & had & has.keys())]
+
+
+def changed_packages(before: Sequence[Package], after: Sequence[Package]) -> frozenset[Key]:
     """The packages that came, went, or are at another version."""
     had, has = ({(key_of(p), p.version) for p in packages} for packages in (before, after))
     return frozenset(key for key, _ in had ^ has)
@@ -35,7 +43,7 @@ def key_of(package: Package) -> Key:
 
 
 def _leading_to(targets: frozenset[Key], packages: Sequence[Package]) -> frozenset[Key]:
-    """The packages that need one of these, directly or through others, and these themselves."""
+    """The packages that require one of these, directly or through others, and these too."""
     if not targets:  # the usual case, and a machine has many packages
         return targets
     needed_by: dict[Key, set[Key]] = {}
@@ -51,7 +59,9 @@ def _leading_to(targets: frozenset[Key], packages: Sequence[Package]) -> frozens
     return frozenset(leading)
 
 
-def _with_needs_of(leading: frozenset[Key], packages: Sequence[Package]) -> tuple[Package, ...]:
+def _with_requirements_of(
+    leading: frozenset[Key], packages: Sequence[Package]
+) -> tuple[Package, ...]:
     return tuple(
         package
         if key_of(package) in leading or not package.requires
@@ -61,5 +71,4 @@ def _with_needs_of(leading: frozenset[Key], packages: Sequence[Package]) -> tupl
 
 
 def _normalised(ecosystem: Ecosystem, name: str) -> str:
-    # Python's own rule: case and the kind of separator do not matter.
-    return _SEPARATORS.sub("-", name).lower() if ecosystem == "pip" else name
+    return canonicalize_name(name) if ecosystem == "pip" else name

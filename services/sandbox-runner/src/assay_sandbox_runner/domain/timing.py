@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Stopwatch:
-    """Seconds during which at least one of several overlapping things was going on."""
+    """Seconds during which at least one of several overlapping activities was under way."""
 
     def __init__(self) -> None:
         self._running = 0
@@ -15,12 +15,12 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """So far, what is going on now included."""
+        """So far, what is under way now included."""
         return self._seconds + (time.perf_counter() - self._since if self._running else 0.0)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """The body is one of the things timed."""
+        """Time the body as one of the activities."""
         if not self._running:
             self._since = time.perf_counter()
         self._running += 1

@@ -49,14 +49,14 @@ def skills_used(
         root: Folder that holds the skills' folders.
         folder: Where commands ran.
     """
-    first: dict[tuple[str, UseKind], SkillUse] = {}
+    first_uses: dict[tuple[str, UseKind], SkillUse] = {}
     for index, step in enumerate(steps):
         for skill, kind in _uses(step, skills, root, folder):
-            first.setdefault(
+            first_uses.setdefault(
                 (skill, kind),
                 SkillUse(skill=skill, kind=kind, evidence=_evidence(step), step=index),
             )
-    return tuple(first.values())
+    return tuple(first_uses.values())
 
 
 def _uses(

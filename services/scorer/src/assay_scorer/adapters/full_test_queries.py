@@ -14,9 +14,10 @@ from assay_contracts.full_tests import (
     ListFullTests,
 )
 from assay_contracts.validations import FullTestSkill
+from assay_scorer.adapters.database import Repository
 from assay_scorer.adapters.tables import FullTestRow, FullTestSkillRow, SkillRow, ValidationRow
 from assay_scorer.domain.environment import version_label
-from assay_scorer.domain.full_tests import Abandoned
+from assay_scorer.domain.full_tests import AbandonedTest
 
 _VERDICT = FullTestSkillRow.verdict
 _COUNTS = {
@@ -51,64 +52,68 @@ async def full_test_summary(
     return None if row is None else FullTestSummary(**_summary(row))
 
 
-async def full_test_page(connection: AsyncConnection, query: ListFullTests) -> FullTestPage:
-    page = (
-        _summaries()
-        .order_by(FullTestRow.started_at.desc(), FullTestRow.id)
-        .offset((query.page - 1) * query.size)
-        .limit(query.size)
-    )
-    total = await connection.scalar(select(func.count()).select_from(FullTestRow))
-    rows = (await connection.execute(page)).all()
-    return FullTestPage(
-        full_tests=tuple(FullTestSummary(**_summary(row)) for row in rows),
-        total=total or 0,
-        page=query.page,
-        size=query.size,
-    )
+class PostgresFullTestQueries(Repository):
+    """Implements `ports.full_tests`: `FullTestQueries` and `AbandonedTests`."""
 
-
-async def full_test_view(connection: AsyncConnection, full_test_id: UUID) -> FullTestView | None:
-    summary = await full_test_summary(connection, full_test_id)
-    if summary is None:
-        return None
-    statement = (
-        select(
-            FullTestSkillRow.skill_id,
-            FullTestSkillRow.skill_name,
-            FullTestSkillRow.validation_id,
-            FullTestSkillRow.result,
-            ValidationRow.step,
-            ValidationRow.tasks_total.label("tasks"),
+    async def full_tests(self, query: ListFullTests) -> FullTestPage:
+        page = (
+            _summaries()
+            .order_by(FullTestRow.started_at.desc(), FullTestRow.id)
+            .offset((query.page - 1) * query.size)
+            .limit(query.size)
         )
-        .join(ValidationRow, ValidationRow.id == FullTestSkillRow.validation_id, isouter=True)
-        .where(FullTestSkillRow.full_test_id == full_test_id)
-        .order_by(FullTestSkillRow.skill_name)
-    )
-    rows = (await connection.execute(statement)).all()
-    skills = (
-        FullTestSkill.model_validate(
-            row if row.result is None else row.result, from_attributes=True
+        async with self._reading() as connection:
+            total = await connection.scalar(select(func.count()).select_from(FullTestRow))
+            rows = (await connection.execute(page)).all()
+        return FullTestPage(
+            full_tests=tuple(FullTestSummary(**_summary(row)) for row in rows),
+            total=total or 0,
+            page=query.page,
+            size=query.size,
         )
-        for row in rows
-    )
-    return FullTestView(**dict(summary), skills=tuple(skills))
 
-
-async def abandoned(connection: AsyncConnection) -> Sequence[Abandoned]:
-    statement = (
-        select(FullTestSkillRow.validation_id, FullTestRow.cancelled_by)
-        .join(FullTestRow, FullTestRow.id == FullTestSkillRow.full_test_id)
-        .join(SkillRow, SkillRow.id == FullTestSkillRow.skill_id)
-        .where(
-            FullTestRow.under_way,
-            FullTestSkillRow.completed_at.is_(None),
-            (FullTestRow.status == "cancelled") | (SkillRow.status != "approved"),
+    async def full_test(self, full_test_id: UUID) -> FullTestView | None:
+        statement = (
+            select(
+                FullTestSkillRow.skill_id,
+                FullTestSkillRow.skill_name,
+                FullTestSkillRow.validation_id,
+                FullTestSkillRow.result,
+                ValidationRow.step,
+                ValidationRow.tasks_total.label("tasks"),
+            )
+            .join(ValidationRow, ValidationRow.id == FullTestSkillRow.validation_id, isouter=True)
+            .where(FullTestSkillRow.full_test_id == full_test_id)
+            .order_by(FullTestSkillRow.skill_name)
         )
-        .order_by(FullTestSkillRow.skill_name)
-    )
-    rows = (await connection.execute(statement)).all()
-    return [Abandoned.model_validate(row, from_attributes=True) for row in rows]
+        async with self._reading() as connection:
+            summary = await full_test_summary(connection, full_test_id)
+            if summary is None:
+                return None
+            rows = (await connection.execute(statement)).all()
+        skills = (
+            FullTestSkill.model_validate(
+                row if row.result is None else row.result, from_attributes=True
+            )
+            for row in rows
+        )
+        return FullTestView(**dict(summary), skills=tuple(skills))
+
+    async def abandoned_tests(self) -> Sequence[AbandonedTest]:
+        statement = (
+            select(FullTestSkillRow.validation_id, FullTestRow.cancelled_by)
+            .join(FullTestRow, FullTestRow.id == FullTestSkillRow.full_test_id)
+            .join(SkillRow, SkillRow.id == FullTestSkillRow.skill_id)
+            .where(
+                FullTestRow.under_way,
+                FullTestSkillRow.completed_at.is_(None),
+                (FullTestRow.status == "cancelled") | (SkillRow.status != "approved"),
+            )
+            .order_by(FullTestSkillRow.skill_name)
+        )
+        async with self._reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [AbandonedTest.model_validate(row, from_attributes=True) for row in rows]
 
 
 _LAST = (

@@ -1,87 +1,93 @@
-"""Says what the outbox holds: after the commit, in order, again and again until the bus has it."""
+"""What is to be said and what was, in PostgreSQL."""
 
-import asyncio
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Final, get_args
 
-import structlog
-from nats.errors import Error as NatsError
-from sqlalchemy import bindparam, select, update
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Integer, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert
 
-from assay_contracts.base import Message
-from assay_scorer.adapters.records import answering
-from assay_scorer.adapters.tables import Base, OutboxRow
-from assay_servicekit.bus import Bus, Unavailable
-from assay_servicekit.telemetry import resumed
+from assay_contracts.base import Lane, Message
+from assay_contracts.validations import CleanupRequested
+from assay_scorer.adapters.database import Repository, TransactionPart
+from assay_scorer.adapters.tables import OutboxRow, table_of
+from assay_scorer.domain.decisions import Outgoing
+from assay_scorer.ports.outbox import DueMessage
+from assay_servicekit.telemetry import current_traceparent
 
-BATCH = 50
-POLL_S = 1.0
-GATHER_S = 0.02
-"""The first word goes out at once; what follows it closer than this goes out together."""
-_DUE = (
+_OUTBOX: Final = table_of(OutboxRow)
+_ADD: Final = insert(_OUTBOX).on_conflict_do_nothing(index_elements=["dedup_key"])
+_DUE: Final = (
     select(OutboxRow.id, OutboxRow.subject, OutboxRow.body, OutboxRow.dedup_key)
     .add_columns(OutboxRow.traceparent)
     .where(OutboxRow.published_at.is_(None), OutboxRow.due_at <= bindparam("now"))
     .order_by(OutboxRow.due_at, OutboxRow.id)
-    .limit(BATCH)
+    .limit(bindparam("limit", type_=Integer))
     .with_for_update(skip_locked=True)
 )
-_SAID = (
-    update(Base.metadata.tables["outbox"])
+_SAID: Final = (
+    update(_OUTBOX)
     .where(OutboxRow.id == bindparam("row"))
     .values(published_at=bindparam("at"), sequence=bindparam("number"))
 )
 
-log = structlog.get_logger(__name__)
+
+class PostgresOutboxChanges(TransactionPart):
+    """Implements `ports.outbox.Outbox` and `ports.outbox.CleanupRequests`."""
+
+    async def add_to_outbox(self, outgoing: Sequence[Outgoing], now: datetime) -> None:
+        for each in outgoing:
+            row = outbox_row(each.message, now, now + each.delay)
+            await self._connection.execute(_ADD, row)
+
+    async def cleanup_asked(self, step_id: str, attempt: int) -> CleanupRequested | None:
+        keys = [
+            f"{CleanupRequested.subject_in(lane)}:{step_id}:{attempt}" for lane in get_args(Lane)
+        ]
+        body = await self._connection.scalar(
+            select(OutboxRow.body).where(OutboxRow.dedup_key.in_(keys))
+        )
+        return None if body is None else CleanupRequested.model_validate_json(body)
 
 
-class Outbox:
-    """Implements `ports.Announcer` and relays the outbox table to the bus."""
+class LockedMessages:
+    """Implements `ports.outbox.DueMessages`."""
 
-    def __init__(self, engine: AsyncEngine, bus: Bus) -> None:
-        self._engine = engine
-        self._bus = bus
-        self._news = asyncio.Event()
+    def __init__(self, messages: Sequence[DueMessage]) -> None:
+        self.messages = messages
+        self.said: list[dict[str, object]] = []
 
-    def wake(self) -> None:
-        self._news.set()
+    def published(self, message: DueMessage, at: datetime, sequence: int | None) -> None:
+        self.said.append({"row": message.row, "at": at, "number": sequence})
 
-    async def announce(self, message: Message) -> None:
-        # Live words may be missed; the records have it all.
-        with suppress(NatsError, TimeoutError, OSError):
-            await self._bus.say(message)
 
-    async def run(self) -> None:
-        """Relay until cancelled."""
-        while True:
-            self._news.clear()
-            try:
-                sent = await self.relay()
-            except (Unavailable, NatsError, TimeoutError, OSError) as error:
-                log.warning("outbox_waits", error=f"{type(error).__name__}: {error}")
-                sent = 0
-            if sent < BATCH:
-                await asyncio.sleep(GATHER_S)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), POLL_S)
+class PostgresOutbox(Repository):
+    """Implements `ports.outbox.UnsaidMessages` and `ports.outbox.SaidMessages`."""
 
-    async def relay(self) -> int:
-        """Say what is due, at most one batch, and return how many.
+    @asynccontextmanager
+    async def lock_due(self, now: datetime, limit: int) -> AsyncIterator[LockedMessages]:
+        async with self._changing() as connection:
+            rows = (await connection.execute(_DUE, {"now": now, "limit": limit})).all()
+            locked = LockedMessages([DueMessage(*row) for row in rows])
+            yield locked
+            if locked.said:
+                await connection.execute(_SAID, locked.said)
 
-        Rows are held while they are said, so replicas do not say one twice; a crash after the bus
-        took a message and before that is noted says it again under the same key, which the stream
-        drops. Raises Unavailable, `nats.errors.Error`, TimeoutError.
-        """
-        async with answering(), self._engine.begin() as connection:
-            rows = (await connection.execute(_DUE, {"now": datetime.now(UTC)})).all()
-            said: list[dict[str, object]] = []
-            for row in rows:
-                with resumed(row.traceparent):
-                    sequence = await self._bus.publish(
-                        row.subject, row.body.encode(), row.dedup_key
-                    )
-                said.append({"row": row.id, "at": datetime.now(UTC), "number": sequence})
-            if said:
-                await connection.execute(_SAID, said)
-        return len(rows)
+    async def sequences(self, dedup_keys: Collection[str]) -> Mapping[str, int]:
+        statement = select(OutboxRow.dedup_key, OutboxRow.sequence).where(
+            OutboxRow.dedup_key.in_(dedup_keys), OutboxRow.sequence.is_not(None)
+        )
+        async with self._reading() as connection:
+            return {row.dedup_key: row.sequence for row in await connection.execute(statement)}
+
+
+def outbox_row(message: Message, now: datetime, due_at: datetime) -> dict[str, object]:
+    return {
+        "dedup_key": message.dedup_key(),
+        "subject": message.subject(),
+        "body": message.model_dump_json(),
+        "traceparent": current_traceparent(),
+        "created_at": now,
+        "due_at": due_at,
+    }

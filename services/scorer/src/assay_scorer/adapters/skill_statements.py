@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Executable,
-    FromClause,
     Integer,
     Select,
     bindparam,
@@ -15,11 +12,11 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.sql import roles
 
-from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow
+from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow, table_of
 
-_Rows = Select[tuple[Any, ...]]
+_Rows = Select[*tuple[object, ...]]
 _ESCAPE = "/"
 
 _LATEST = (
@@ -66,7 +63,7 @@ _NEWEST = (
 """The newest validation of that revision, if it has one, full tests apart, found likewise."""
 
 
-def _of_skills(*columns: ColumnElement[Any] | InstrumentedAttribute[Any] | FromClause) -> _Rows:
+def _of_skills(*columns: roles.ColumnsClauseRole) -> _Rows:
     return (
         select(*columns)
         .select_from(SkillRow)
@@ -76,10 +73,7 @@ def _of_skills(*columns: ColumnElement[Any] | InstrumentedAttribute[Any] | FromC
 
 
 _SUMMARY = (
-    SkillRow.id,
-    SkillRow.name,
-    SkillRow.status,
-    SkillRow.created_at,
+    *(table_of(SkillRow).c[name] for name in ("id", "name", "status", "created_at")),
     _LATEST.c.manifest["description"].astext.label("description"),
 )
 _THIS_ONE = SkillRow.id == bindparam("skill_id")

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Table,
     Text,
     Uuid,
     text,
@@ -44,6 +45,13 @@ class Base(DeclarativeBase):
         dict[str, object]: JSONB,
         list[dict[str, object]]: JSONB,
     }
+
+
+def table_of(row: type[Base]) -> Table:
+    """The table that the rows of this class are in."""
+    table = row.__table__
+    assert isinstance(table, Table)
+    return table
 
 
 class SkillRow(Base):

@@ -3,13 +3,10 @@
 from uuid import UUID
 
 from assay_contracts.base import Model
-from assay_contracts.grades import RunGraded
+from assay_contracts.grades import DONE_GRADE, RunGraded, is_done
 from assay_contracts.runs import ModelUse, MountedSkill, RunFinished
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import Task, TaskId
-
-COMPLETED_GRADE = 4
-"""Done, with at most a small flaw."""
 
 
 def version_label(number: int) -> str:
@@ -32,7 +29,7 @@ class ApprovedSkill(Model):
 
 def completed(skill: ApprovedSkill, task_id: TaskId, grade: int) -> bool:
     """Whether a task is done: well, or no worse than when the skill was approved."""
-    return grade >= min(COMPLETED_GRADE, skill.grades.get(task_id, COMPLETED_GRADE))
+    return is_done(grade) or grade >= skill.grades.get(task_id, DONE_GRADE)
 
 
 def failed_tasks(skill: ApprovedSkill, graded: RunGraded | None) -> tuple[TaskId, ...]:

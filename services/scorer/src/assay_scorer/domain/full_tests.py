@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from assay_contracts.base import Model
 from assay_contracts.full_tests import (
@@ -14,31 +14,27 @@ from assay_contracts.full_tests import (
 )
 from assay_contracts.grades import RunGraded
 from assay_contracts.runs import Package
-from assay_contracts.skills import BundleRef, Finding, SkillManifest
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import FullTestSkill
 from assay_scorer.domain.dependencies import package_changes
 from assay_scorer.domain.environment import Environment, version_label
 from assay_scorer.domain.requirements import key_of
+from assay_scorer.domain.revisions import Revision, new_validation
 from assay_scorer.domain.validation import Validation
 
 MOST_PACKAGES: Final = 20
 """Changed packages that are listed; the others are counted."""
 
 
-class Candidate(Model):
+class SkillToTest(Model):
     """An approved skill that a full test is to be about."""
 
-    skill_id: UUID
-    name: str
-    revision: int
-    bundle: BundleRef
-    manifest: SkillManifest
-    findings: tuple[Finding, ...]
+    revision: Revision
     compared_with: UUID | None
+    """Its last validation that came to a verdict."""
 
 
-class Abandoned(Model):
+class AbandonedTest(Model):
     """The part of a skill in a full test that nobody wants to see the end of."""
 
     validation_id: UUID
@@ -52,28 +48,20 @@ class Abandoned(Model):
         return f"The full test was cancelled by {self.cancelled_by}"
 
 
-def queued(
-    skill: Candidate,
+def queued_test(
+    skill: SkillToTest,
     full_test_id: UUID,
     environment: Environment,
     now: datetime,
     traceparent: str | None,
 ) -> Validation:
     """The validation of one skill in a full test."""
-    return Validation(
-        validation_id=uuid4(),
-        skill_id=skill.skill_id,
-        skill_name=skill.name,
-        revision=skill.revision,
-        kind="full_test",
-        bundle=skill.bundle,
-        manifest=skill.manifest,
-        findings=skill.findings,
-        queued_at=now,
-        traceparent=traceparent,
-        full_test_id=full_test_id,
-        compared_with=skill.compared_with,
-        environment=environment,
+    return new_validation(skill.revision, "full_test", now, traceparent).model_copy(
+        update={
+            "full_test_id": full_test_id,
+            "compared_with": skill.compared_with,
+            "environment": environment,
+        }
     )
 
 
@@ -184,10 +172,7 @@ def _grades(graded: RunGraded | None) -> Mapping[TaskId, int]:
 def _used(validation: Validation) -> Mapping[TaskId, bool]:
     """For each task of the online run, whether the skill was used."""
     outcomes = validation.online.outcomes if validation.online else ()
-    return {
-        outcome.task_id: any(use.skill == validation.skill_name for use in outcome.skills_used)
-        for outcome in outcomes
-    }
+    return {outcome.task_id: outcome.used(validation.skill_name) for outcome in outcomes}
 
 
 def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
@@ -197,8 +182,7 @@ def _calls_more(before: Validation, now: Validation) -> Iterator[str]:
 
 
 def _calls(validation: Validation) -> int | None:
-    run = validation.offline
-    return None if run is None else len(run.network_calls) + run.network_calls_omitted
+    return None if validation.offline is None else validation.offline.network_calls_attempted
 
 
 # -- causes -------------------------------------------------------------------------------------

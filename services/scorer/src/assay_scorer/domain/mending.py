@@ -14,7 +14,8 @@ from assay_scorer.domain.environment import failed_tasks
 from assay_scorer.domain.requirements import Key, key_of
 from assay_scorer.domain.resolution import resolve
 from assay_scorer.domain.retest import Mending, Retest
-from assay_scorer.domain.validation import Piece, Validation
+from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.work_items import WorkItem
 
 _INSTALLABLE: Final[tuple[Ecosystem, ...]] = ("pip", "npm")
 _SAID: Final = 300
@@ -62,28 +63,29 @@ def installed(validation: Validation, run: RunFinished) -> Validation:
     tried = _updated(
         validation,
         snapshot=run.candidate,
+        snapshot_expires_at=run.candidate_expires_at,
         retests=tuple(Retest(skill=name) for name in names),
     )
-    pieces = tuple(Piece(what="mending_run", skill=name) for name in names)
-    return tried.model_copy(update={"pieces": pieces})
+    items = tuple(WorkItem(what="mending_run", skill=name) for name in names)
+    return tried.model_copy(update={"pieces": items})
 
 
-def ran(validation: Validation, piece: Piece, run: RunFinished) -> Validation:
+def ran(validation: Validation, item: WorkItem, run: RunFinished) -> Validation:
     """A skill was run again; it is graded next, unless that can no longer help."""
-    if piece.skill == validation.skill_name:
+    if item.skill == validation.skill_name:
         why = _does_not_hold(validation, run)
         if why is not None:
             return undone(validation, why)
     lean = run.model_copy(update={"packages_before": (), "packages_after": ()})
-    return _with_retest(validation, piece, {"run": lean})
+    return _with_retest(validation, item, {"run": lean})
 
 
-def graded(validation: Validation, piece: Piece, result: RunGraded) -> Validation:
+def graded(validation: Validation, item: WorkItem, result: RunGraded) -> Validation:
     """A skill was graded again; one that fails undoes it, and once all have passed it is mended."""
-    after = _with_retest(validation, piece, {"graded": result})
-    failed = still_failing(after, after.retest(piece.skill))
+    after = _with_retest(validation, item, {"graded": result})
+    failed = still_failing(after, after.retest(item.skill))
     if failed:
-        return undone(after, f"'{piece.skill}' does not complete {', '.join(failed)} with them")
+        return undone(after, f"'{item.skill}' does not complete {', '.join(failed)} with them")
     return after
 
 
@@ -143,9 +145,8 @@ def _does_not_hold(validation: Validation, run: RunFinished) -> str | None:
                 f"the tasks of '{validation.skill_name}' leave {package.name} at "
                 f"{', '.join(versions) or 'nothing'} again"
             )
-    calls, before = (
-        len(each.network_calls) + each.network_calls_omitted for each in (run, validation.offline)
-    )
+    calls = run.network_calls_attempted
+    before = validation.offline.network_calls_attempted
     if calls > before:
         return f"with them, '{validation.skill_name}' attempts {calls} network calls, not {before}"
     return None
@@ -155,19 +156,19 @@ def _bare(package: Package) -> Package:
     return package.model_copy(update={"requires": ()})
 
 
-def _with_retest(validation: Validation, piece: Piece, update: dict[str, object]) -> Validation:
+def _with_retest(validation: Validation, item: WorkItem, update: dict[str, object]) -> Validation:
     assert validation.mending is not None
     retests = tuple(
-        each.model_copy(update=update) if each.skill == piece.skill else each
+        each.model_copy(update=update) if each.skill == item.skill else each
         for each in validation.mending.retests
     )
     return _updated(validation, retests=retests)
 
 
-def charged(validation: Validation, piece: Piece, tokens: int) -> Validation:
+def charged(validation: Validation, item: WorkItem, tokens: int) -> Validation:
     """What a failed attempt has cost counts against the skill that it was about."""
-    wasted = validation.retest(piece.skill).wasted_tokens + tokens
-    return _with_retest(validation, piece, {"wasted_tokens": wasted})
+    wasted = validation.retest(item.skill).wasted_tokens + tokens
+    return _with_retest(validation, item, {"wasted_tokens": wasted})
 
 
 def _updated(validation: Validation, **update: object) -> Validation:

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from assay_contracts.validations import Scores
-from assay_scorer.domain import scoring
+from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_scorer.domain.dependencies import PackageChanges
 from assay_scorer.domain.environment import Regression
 from assay_scorer.domain.validation import Validation
@@ -23,7 +22,7 @@ def undeclared(validation: Validation) -> str:
 
 
 def reached(scores: Scores) -> str:
-    return f"The overall score {scores.overall:g} reaches {scoring.OVERALL_PASS:g}."
+    return f"The overall score {scores.overall:g} reaches {OVERALL_PASS_MARK:g}."
 
 
 def breaks(validation: Validation) -> str:

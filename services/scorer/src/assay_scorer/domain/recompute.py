@@ -1,8 +1,7 @@
 """A score once more, from the grades and traces that are stored."""
 
 from assay_contracts.base import Model
-from assay_contracts.validations import Scores
-from assay_scorer.domain import scoring
+from assay_contracts.scores import Scores
 from assay_scorer.domain.validation import Validation
 
 
@@ -17,17 +16,7 @@ def recomputed(validation: Validation) -> Scores | None:
     """What the stored grades and traces give; None where no verdict rests on them."""
     if validation.verdict in (None, "inconclusive"):
         return None
-    if validation.online is None or validation.online_graded is None:
-        return None
-    offline = None
-    if validation.offline is not None:
-        run = validation.offline
-        offline = scoring.offline(len(run.network_calls) + run.network_calls_omitted)
-    return scoring.combine(
-        scoring.completion(validation.online_graded.grades),
-        scoring.trigger(validation.online.outcomes, validation.skill_name),
-        offline,
-    )
+    return validation.measured
 
 
 def difference(validation: Validation) -> Difference | None:

@@ -10,6 +10,7 @@ from typing import Final
 from resolvelib import AbstractProvider, BaseReporter, ResolutionTooDeep, Resolver
 from resolvelib.resolvers import ResolutionImpossible
 from resolvelib.structs import RequirementInformation
+from typing_extensions import override
 
 from assay_contracts.runs import Package
 from assay_scorer.domain.requirements import Key, Requirement, key_of, needs, rank
@@ -105,22 +106,25 @@ class _Provider(AbstractProvider[Ask, Choice, Key]):
         self._aside = aside
         self._extras = {(ask.requirement.key, extra) for ask in asks for extra in _extras(ask)}
 
+    @override
     def identify(self, requirement_or_candidate: Ask | Choice) -> Key:
         if isinstance(requirement_or_candidate, Choice):
             return requirement_or_candidate.key
         return requirement_or_candidate.requirement.key
 
+    @override
     def get_preference(
         self,
         identifier: Key,
-        resolutions: Mapping[Key, Choice],  # noqa: ARG002
-        candidates: Mapping[Key, Iterator[Choice]],  # noqa: ARG002
-        information: Mapping[Key, Iterator[RequirementInformation[Ask, Choice]]],  # noqa: ARG002
+        resolutions: Mapping[Key, Choice],
+        candidates: Mapping[Key, Iterator[Choice]],
+        information: Mapping[Key, Iterator[RequirementInformation[Ask, Choice]]],
         backtrack_causes: Sequence[RequirementInformation[Ask, Choice]],
     ) -> tuple[bool, Key]:
         blamed = any(cause.requirement.requirement.key == identifier for cause in backtrack_causes)
         return not blamed, identifier
 
+    @override
     def find_matches(
         self,
         identifier: Key,
@@ -131,23 +135,25 @@ class _Provider(AbstractProvider[Ask, Choice, Key]):
             return [Choice(identifier, None)]
         asks = list(requirements[identifier])
         ruled_out = {choice.package for choice in incompatibilities[identifier]}
-        fitting = [
+        suitable = [
             package
             for package in self._pool[identifier]
             if package not in ruled_out
             and all(ask.requirement.allows(package.version) for ask in asks)
         ]
         preferred = self._preferred.get(identifier)
-        fitting.sort(
+        suitable.sort(
             key=lambda p: (p.version == preferred, rank(p.ecosystem, p.version)), reverse=True
         )
-        return [Choice(identifier, package) for package in fitting]
+        return [Choice(identifier, package) for package in suitable]
 
+    @override
     def is_satisfied_by(self, requirement: Ask, candidate: Choice) -> bool:
         return candidate.package is None or requirement.requirement.allows(
             candidate.package.version
         )
 
+    @override
     def get_dependencies(self, candidate: Choice) -> Iterable[Ask]:
         package = candidate.package
         if package is None:

@@ -1,5 +1,6 @@
 """What is known of an attempt to mend an environment: what was installed, and who was tested."""
 
+from datetime import datetime
 from typing import Literal
 
 from assay_contracts.base import Model
@@ -34,6 +35,7 @@ class Mending(Model):
     """Each skill that was broken, with its tasks and the packages that changed."""
     snapshot: str | None = None
     """The environment with these packages, while it is tried and if it helps."""
+    snapshot_expires_at: datetime | None = None
     retests: tuple[Retest, ...] = ()
     outcome: MendingOutcome | None = None
     detail: str = ""

@@ -1,64 +1,77 @@
-"""The score: weights and thresholds in one place, computed from grades and traces alone."""
+"""The score, computed from grades and traces alone.
 
-from collections.abc import Sequence
+Every dimension in the table of the contracts has one function here, by its name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
-from assay_contracts.grades import Grade
-from assay_contracts.runs import TaskOutcome
-from assay_contracts.validations import Scores
-
-COMPLETION_WEIGHT: Final = Decimal("0.50")
-TRIGGER_WEIGHT: Final = Decimal("0.35")
-OFFLINE_WEIGHT: Final = Decimal("0.15")
-
-ONLINE_PASS: Final = 50.0
-OFFLINE_PASS: Final = 70.0
-OVERALL_PASS: Final = 70.0
+from assay_contracts.grades import Grade, points
+from assay_contracts.runs import RunFinished
+from assay_contracts.scores import DIMENSIONS, Scores
 
 FULL: Final = 100.0
 FEW_CALLS: Final = 2
 FEW_CALLS_SCORE: Final = 70.0
 
 
-def _one_decimal(value: Decimal) -> float:
-    return float(value.quantize(Decimal("0.1"), rounding=ROUND_HALF_UP))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What scores are computed from."""
+
+    skill_name: str
+    """The skill under test."""
+    online: RunFinished
+    """With at least one outcome."""
+    online_grades: Sequence[Grade]
+    """At least one."""
+    offline: RunFinished | None
+    """None when there was no offline run, or not yet."""
 
 
-def converted(grade: int) -> int:
-    """1–5 as 0–100."""
-    return (grade - 1) * 25
+def completion(observed: Observed) -> float:
+    """Mean of the points of the online run."""
+    total = sum(points(grade.grade) for grade in observed.online_grades)
+    return _one_decimal(Decimal(total) / len(observed.online_grades))
 
 
-def completion(grades: Sequence[Grade]) -> float:
-    """Mean of the converted grades; there is at least one."""
-    total = sum(converted(grade.grade) for grade in grades)
-    return _one_decimal(Decimal(total) / len(grades))
-
-
-def trigger(outcomes: Sequence[TaskOutcome], skill: str) -> float:
-    """Share of tasks, in percent, whose trace shows `skill` being used; there is at least one."""
-    used = sum(any(use.skill == skill for use in outcome.skills_used) for outcome in outcomes)
+def trigger(observed: Observed) -> float:
+    """Share of the tasks of the online run, in percent, in which the skill was used."""
+    outcomes = observed.online.outcomes
+    used = sum(outcome.used(observed.skill_name) for outcome in outcomes)
     return _one_decimal(Decimal(100 * used) / len(outcomes))
 
 
-def offline(calls: int) -> float:
+def offline(observed: Observed) -> float | None:
     """From the number of network calls attempted in the offline run."""
+    if observed.offline is None:
+        return None
+    calls = observed.offline.network_calls_attempted
     if calls == 0:
         return FULL
     return FEW_CALLS_SCORE if calls <= FEW_CALLS else 0.0
 
 
-def combine(completion_score: float, trigger_score: float, offline_score: float | None) -> Scores:
-    """Weigh the dimensions; an offline run that never happened adds nothing."""
-    overall = (
-        COMPLETION_WEIGHT * Decimal(str(completion_score))
-        + TRIGGER_WEIGHT * Decimal(str(trigger_score))
-        + OFFLINE_WEIGHT * Decimal(str(offline_score or 0.0))
-    )
-    return Scores(
-        completion=completion_score,
-        trigger=trigger_score,
-        offline=offline_score,
-        overall=_one_decimal(overall),
-    )
+MEASURES: Final[Mapping[str, Callable[[Observed], float | None]]] = {
+    "completion": completion,
+    "trigger": trigger,
+    "offline": offline,
+}
+"""By the name of the dimension."""
+
+
+def scored(observed: Observed) -> Scores:
+    return combined({each.name: MEASURES[each.name](observed) for each in DIMENSIONS})
+
+
+def combined(measured: Mapping[str, float | None]) -> Scores:
+    """The scores by dimension, and the overall one: what was not measured adds nothing to it."""
+    weighed = (each.weight * Decimal(str(measured[each.name] or 0.0)) for each in DIMENSIONS)
+    overall = _one_decimal(sum(weighed, Decimal(0)) / 100)
+    return Scores.model_validate({**measured, "overall": overall})
+
+
+def _one_decimal(value: Decimal) -> float:
+    return float(value.quantize(Decimal("0.1"), rounding=ROUND_HALF_UP))

@@ -1,4 +1,4 @@
-"""A validation as the conductor sees it: one value that facts move from step to step."""
+"""A validation as the conductor sees it: one value that `decide` moves from step to step."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,6 +9,7 @@ from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
 from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import (
     BundleRef,
     Dependencies,
@@ -18,19 +19,15 @@ from assay_contracts.skills import (
     ValidationStage,
 )
 from assay_contracts.tasks import Task
-from assay_contracts.validations import ProgressStep, Scores, ValidationKind, Verdict
+from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression, summed
 from assay_scorer.domain.retest import Mending, Retest
+from assay_scorer.domain.time_limits import time_limit
+from assay_scorer.domain.work_items import WorkItem
 
-SIMPLE_FILES = 5
-COMPLEX_FILES = 20
-COMPLEX_DEPENDENCIES = 3
-SIMPLE_LIMIT = timedelta(seconds=300)
-MEDIUM_LIMIT = timedelta(seconds=600)
-COMPLEX_LIMIT = timedelta(seconds=900)
 REGRESSION_LIMIT = timedelta(seconds=60)
 """More for each approved skill."""
 
@@ -59,28 +56,8 @@ REGRESSION_SHARES = {
 }
 """Percent, for each approved skill, of what the rest of the validation may use, and beside it."""
 
-PieceOfWork = ProgressStep | Literal["regression_grading", "mending_run", "mending_grading"]
-
-
 Cause = Literal["deadline", "installing"]
 """`installing`: the platform failed while dependencies were being installed."""
-
-
-class Piece(Model):
-    """A piece of work that was asked for and is not answered yet."""
-
-    what: PieceOfWork
-    skill: str | None = None
-    """The skill that is tested again."""
-    attempt: int = 1
-    """Each time it is asked for again is a new attempt."""
-    lane: Lane = "shared"
-    failures: int = 0
-    """Failed attempts that count against its budget."""
-
-    @property
-    def key(self) -> str:
-        return self.what if self.skill is None else f"{self.what}.{self.skill}"
 
 
 class Validation(Model):
@@ -107,8 +84,9 @@ class Validation(Model):
     dependency_mode: DependencyMode = "lenient"
 
     step: ProgressStep = "queued"
-    pieces: tuple[Piece, ...] = ()
-    """Everything asked for and not answered; several at once only in layer 2."""
+    pieces: tuple[WorkItem, ...] = ()
+    """Everything asked for and not answered, under the name it is stored by; several at once only
+    in layer 2."""
     token_budget: int | None = None
     """What models may use for the whole of it; none means no bound."""
     wasted_tokens: int = 0
@@ -153,13 +131,13 @@ class Validation(Model):
             return ()
         return self.environment.approved_as(self.skill_name).tasks
 
-    def step_id(self, piece: Piece) -> str:
-        """Natural key of a piece of work: equal for every attempt."""
-        return f"{self.validation_id}.{piece.key}"
+    def step_id(self, item: WorkItem) -> str:
+        """Natural key of a work item: equal for every attempt."""
+        return f"{self.validation_id}.{item.key}"
 
-    def piece(self, step_id: str) -> Piece | None:
-        """The piece of work of that key, if it is not answered yet."""
-        return next((piece for piece in self.pieces if self.step_id(piece) == step_id), None)
+    def open_item(self, step_id: str) -> WorkItem | None:
+        """The work item of that key, if it is not answered yet."""
+        return next((item for item in self.pieces if self.step_id(item) == step_id), None)
 
     def regression(self, skill: str | None) -> Regression:
         """How far the approved skill of that name has come in layer 2."""
@@ -193,6 +171,13 @@ class Validation(Model):
         return self.online.candidate if self.online else None
 
     @property
+    def candidate_expires_at(self) -> datetime | None:
+        """Until when the candidate is there if nobody asks to keep it, as far as it was said."""
+        if self.mending is not None and self.mending.outcome == "mended":
+            return self.mending.snapshot_expires_at
+        return self.online.candidate_expires_at if self.online else None
+
+    @property
     def snapshots(self) -> frozenset[str]:
         """Every environment that it keeps, as long as it has not ended."""
         tried = self.mending.snapshot if self.mending else None
@@ -216,26 +201,40 @@ class Validation(Model):
         )
         return tuple(use for use in uses if use is not None)
 
-    def tokens_allowed(self, piece: Piece) -> int | None:
-        """What a piece of work may use: its share, and what the steps before it left over."""
+    def tokens_allowed(self, item: WorkItem) -> int | None:
+        """What the work may use: its share, and what the steps before it left over."""
         if self.token_budget is None:
             return None
-        if piece.what == "mending":
+        if item.what == "mending":
             return 0
-        if piece.what in REGRESSION_SHARES:
-            share = self.token_budget * REGRESSION_SHARES[piece.what] // 100
+        if item.what in REGRESSION_SHARES:
+            share = self.token_budget * REGRESSION_SHARES[item.what] // 100
             again = self.retest if self.step == "mending" else self.regression
-            return max(0, share - again(piece.skill).wasted_tokens)
+            return max(0, share - again(item.skill).wasted_tokens)
         so_far = sum(TOKEN_SHARES[: STEPS_WITH_MODELS.index(self.step) + 1])
         spent = self.wasted_tokens + sum(use.tokens for use in self._layer1_models)
         return max(0, self.token_budget * so_far // 100 - spent)
+
+    @property
+    def measured(self) -> Scores | None:
+        """What the grades and traces so far give; None before the online run is graded."""
+        if self.online is None or self.online_graded is None:
+            return None
+        return scoring.scored(
+            scoring.Observed(
+                skill_name=self.skill_name,
+                online=self.online,
+                online_grades=self.online_graded.grades,
+                offline=self.offline,
+            )
+        )
 
     @property
     def layer1_passed(self) -> bool | None:
         """None until it is known, and when it will never be."""
         if self.scores is None or (self.scores.offline is None and self.verdict is None):
             return None
-        if self.scores.offline is None or self.scores.overall < scoring.OVERALL_PASS:
+        if self.scores.offline is None or self.scores.overall < OVERALL_PASS_MARK:
             return False
         return not self.forbidden
 
@@ -337,14 +336,3 @@ class Validation(Model):
         """How long it may take, layer 2 included."""
         regressions = 0 if self.is_full_test else len(self.environment.approved)
         return time_limit(self.manifest) + REGRESSION_LIMIT * regressions
-
-
-def time_limit(manifest: SkillManifest) -> timedelta:
-    """How long a validation of this skill may take."""
-    declared = manifest.dependencies
-    dependencies = len(declared.pip) + len(declared.npm) + len(declared.other)
-    if len(manifest.files) > COMPLEX_FILES or dependencies > COMPLEX_DEPENDENCIES:
-        return COMPLEX_LIMIT
-    if len(manifest.files) > SIMPLE_FILES or dependencies:
-        return MEDIUM_LIMIT
-    return SIMPLE_LIMIT

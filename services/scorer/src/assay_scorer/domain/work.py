@@ -1,4 +1,4 @@
-"""Every piece of work that the conductor asks for, as the message that asks for it."""
+"""All work that the conductor asks for, as the messages that ask for it."""
 
 from collections.abc import Callable
 from typing import Final, TypedDict
@@ -10,17 +10,19 @@ from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationRequested
-from assay_scorer.domain.fitting import fitting
+from assay_scorer.domain.message_size import cut_to_fit
 from assay_scorer.domain.report import build_report
-from assay_scorer.domain.runtime import Version
-from assay_scorer.domain.validation import Piece, PieceOfWork, Validation, time_limit
+from assay_scorer.domain.runtime_versions import Version
+from assay_scorer.domain.time_limits import time_limit
+from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.work_items import WorkItem, WorkKind
 
 TASK_COUNT: Final = 3
 
 
 def open_work(validation: Validation) -> tuple[Work, ...]:
     """Everything asked for and not answered, as it was asked for last."""
-    return tuple(work_for(validation, piece) for piece in validation.pieces)
+    return tuple(work_for(validation, item) for item in validation.pieces)
 
 
 def clean_up(validation: Validation, snapshot: str) -> CleanupRequested:
@@ -85,36 +87,36 @@ def _origin(version: Version) -> tuple[UUID, UUID, str, str]:
     return version.validation_id, version.skill_id, version.skill_name, version.snapshot
 
 
-def work_for(validation: Validation, piece: Piece) -> Work:
-    """What to ask for that piece."""
-    return _WORK[piece.what](validation, piece)
+def work_for(validation: Validation, item: WorkItem) -> Work:
+    """What to ask for that item."""
+    return _WORK[item.what](validation, item)
 
 
-def _plan_work(validation: Validation, piece: Piece) -> Work:
+def _plan_work(validation: Validation, item: WorkItem) -> Work:
     return ValidationRequested(
-        **_common(validation, piece),
+        **_common(validation, item),
         bundle=validation.bundle,
         task_count=NEW_TASKS if validation.is_full_test else TASK_COUNT,
         known_tasks=validation.stored_tasks,
     )
 
 
-def _online_work(validation: Validation, piece: Piece) -> Work:
+def _online_work(validation: Validation, item: WorkItem) -> Work:
     return RunRequested(
-        **_common(validation, piece),
+        **_common(validation, item),
         kind="online",
         tasks=validation.tasks,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
         base=validation.environment.snapshot,
         # The attempt is in the name: two workers on one step must not write one snapshot.
-        capture=f"{validation.validation_id}-{piece.attempt}",
+        capture=f"{validation.validation_id}-{item.attempt}",
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
 
-def _offline_work(validation: Validation, piece: Piece) -> Work:
+def _offline_work(validation: Validation, item: WorkItem) -> Work:
     return RunRequested(
-        **_common(validation, piece),
+        **_common(validation, item),
         kind="offline",
         tasks=validation.tasks,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
@@ -123,11 +125,11 @@ def _offline_work(validation: Validation, piece: Piece) -> Work:
     )
 
 
-def _regression_work(validation: Validation, piece: Piece) -> Work:
-    skill = validation.tested(piece.skill)
+def _regression_work(validation: Validation, item: WorkItem) -> Work:
+    skill = validation.tested(item.skill)
     mending = validation.mending
     return RunRequested(
-        **_about(validation, piece),
+        **_about(validation, item),
         kind="regression",
         tasks=skill.tasks,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
@@ -136,25 +138,25 @@ def _regression_work(validation: Validation, piece: Piece) -> Work:
     )
 
 
-def _mending_work(validation: Validation, piece: Piece) -> Work:
+def _mending_work(validation: Validation, item: WorkItem) -> Work:
     assert validation.mending is not None
     return RunRequested(
-        **_common(validation, piece),
+        **_common(validation, item),
         kind="mending",
         tasks=(),
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
         base=validation.candidate,
         install=validation.mending.installs,
-        capture=f"{validation.validation_id}-mended-{piece.attempt}",
+        capture=f"{validation.validation_id}-mended-{item.attempt}",
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
 
-def _online_grading(validation: Validation, piece: Piece) -> Work:
+def _online_grading(validation: Validation, item: WorkItem) -> Work:
     assert validation.online is not None
-    return fitting(
+    return cut_to_fit(
         GradingRequested(
-            **_common(validation, piece),
+            **_common(validation, item),
             run_kind="online",
             tasks=validation.tasks,
             outcomes=validation.online.outcomes,
@@ -162,11 +164,11 @@ def _online_grading(validation: Validation, piece: Piece) -> Work:
     )
 
 
-def _offline_grading(validation: Validation, piece: Piece) -> Work:
+def _offline_grading(validation: Validation, item: WorkItem) -> Work:
     assert validation.offline is not None
-    return fitting(
+    return cut_to_fit(
         GradingRequested(
-            **_common(validation, piece),
+            **_common(validation, item),
             run_kind="offline",
             tasks=validation.tasks,
             outcomes=validation.offline.outcomes,
@@ -174,29 +176,29 @@ def _offline_grading(validation: Validation, piece: Piece) -> Work:
     )
 
 
-def _regression_grading(validation: Validation, piece: Piece) -> Work:
+def _regression_grading(validation: Validation, item: WorkItem) -> Work:
     mending = validation.step == "mending"
-    again = validation.retest(piece.skill) if mending else validation.regression(piece.skill)
+    again = validation.retest(item.skill) if mending else validation.regression(item.skill)
     assert again.run is not None
-    return fitting(
+    return cut_to_fit(
         GradingRequested(
-            **_about(validation, piece),
+            **_about(validation, item),
             run_kind="regression",
-            tasks=validation.tested(piece.skill).tasks,
+            tasks=validation.tested(item.skill).tasks,
             outcomes=again.run.outcomes,
         )
     )
 
 
-def _report_work(validation: Validation, piece: Piece) -> Work:
+def _report_work(validation: Validation, item: WorkItem) -> Work:
     report = build_report(validation)
     # What broke first: it is the last to be cut, and the first to be written about.
     broken_first = tuple(sorted(report.regressions, key=lambda each: each.passed))
     ordered = report.model_copy(update={"regressions": broken_first})
-    return fitting(ReportRequested(**_common(validation, piece), report=ordered))
+    return cut_to_fit(ReportRequested(**_common(validation, item), report=ordered))
 
 
-_WORK: Final[dict[PieceOfWork, Callable[[Validation, Piece], Work]]] = {
+_WORK: Final[dict[WorkKind, Callable[[Validation, WorkItem], Work]]] = {
     "planning": _plan_work,
     "online_run": _online_work,
     "online_grading": _online_grading,
@@ -221,21 +223,21 @@ class _Common(TypedDict):
     token_budget: int | None
 
 
-def _common(validation: Validation, piece: Piece) -> _Common:
+def _common(validation: Validation, item: WorkItem) -> _Common:
     return {
         "validation_id": validation.validation_id,
         "skill_id": validation.skill_id,
         "skill_name": validation.skill_name,
-        "step_id": validation.step_id(piece),
-        "attempt": piece.attempt,
-        "lane": piece.lane,
-        "token_budget": validation.tokens_allowed(piece),
+        "step_id": validation.step_id(item),
+        "attempt": item.attempt,
+        "lane": item.lane,
+        "token_budget": validation.tokens_allowed(item),
     }
 
 
-def _about(validation: Validation, piece: Piece) -> _Common:
+def _about(validation: Validation, item: WorkItem) -> _Common:
     """As `_common`, about the skill that is tested again."""
-    skill = validation.tested(piece.skill)
-    common = _common(validation, piece)
+    skill = validation.tested(item.skill)
+    common = _common(validation, item)
     common.update({"skill_id": skill.skill_id, "skill_name": skill.name})
     return common

@@ -1,0 +1,145 @@
+"""Grades from exit codes, check results and outputs, by a fixed table.
+
+| what the trace shows | grade |
+|---|---|
+| nothing was run and nothing was made | 1 |
+| the last command failed and every check failed | 1 |
+| the last command failed, or a bound was hit | 2 |
+| every command worked, fewer than half of the checks passed | 2 |
+| every command worked, some check failed | 3 |
+| everything worked, but no command was documented to judge by | 3 |
+| the last command worked and every check passed, an earlier command failed | 4 |
+| everything worked and every check passed | 5 |
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from assay_rehearsal.conversation import Reply, ToolUse, Turn
+from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
+
+ANSWER_TOOL: Final = "GradeDraft"
+"""The tool that the judge's grader answers with."""
+_SHORTEST_QUOTE: Final = 3
+"""Shorter quotations show nothing."""
+_LONGEST_QUOTE: Final = 300
+_MOST_QUOTES: Final = 4
+_LONGEST_CAUSE: Final = 200
+
+
+class _Shown(BaseModel):
+    """A part of the request; what is of no use here is left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class _Step(_Shown):
+    arguments: str
+    exit_code: int | None
+    output: str
+
+
+class _Check(_Shown):
+    passed: bool
+    detail: str
+
+
+class _Task(_Shown):
+    prompt: str
+    success_criterion: str
+
+
+class _Work(_Shown):
+    """The work on one task, as the request shows it."""
+
+    task: _Task
+    steps: tuple[_Step, ...]
+    bounds_hit: tuple[str, ...]
+    files_made: tuple[str, ...]
+    checks: tuple[_Check, ...]
+    answer: str
+
+    @property
+    def runs(self) -> tuple[_Step, ...]:
+        """Steps that ran a command."""
+        return tuple(step for step in self.steps if step.exit_code is not None)
+
+    @property
+    def failed_runs(self) -> tuple[_Step, ...]:
+        return tuple(step for step in self.runs if step.exit_code != 0)
+
+    @property
+    def failed_checks(self) -> tuple[_Check, ...]:
+        return tuple(check for check in self.checks if not check.passed)
+
+
+def grader_policy(turn: Turn) -> Reply:
+    """Answer at once: everything to judge by is in the request."""
+    work = _Work.model_validate(turn.fenced_data())
+    grade, reason = _grade(work)
+    draft = {
+        "evidence": [{"quote": quote} for quote in _quotes(work)],
+        "reasons": reason,
+        "grade": grade,
+    }
+    return Reply(calls=(ToolUse(ANSWER_TOOL, draft),))
+
+
+def _grade(work: _Work) -> tuple[int, str]:
+    runs, checks, missed = work.runs, work.checks, work.failed_checks
+    if not runs and not work.files_made:
+        return 1, "No command was run and no file was made."
+    if runs and runs[-1].exit_code != 0:
+        ended = f"The last command ended with exit code {runs[-1].exit_code}"
+        cause = _last_line(runs[-1].output)[:_LONGEST_CAUSE]
+        said = f" It said: “{cause}”." if cause else ""
+        if checks and len(missed) == len(checks):
+            return 1, f"{ended} and every check failed.{said}"
+        return 2, f"{ended}.{said}"
+    if work.bounds_hit:
+        return 2, f"The agent was stopped by a bound ({', '.join(work.bounds_hit)})."
+    if missed:
+        few_passed = len(missed) * 2 > len(checks)
+        said = f"The commands worked, but {len(missed)} of {len(checks)} checks failed."
+        return (2 if few_passed else 3), said
+    if work.task.success_criterion.startswith(NO_COMMAND_CRITERION):
+        return 3, "What can be told without a language model is in order; that is little."
+    if work.failed_runs:
+        return 4, "The work was done, but an earlier command failed."
+    return 5, "Every command worked and every check passed."
+
+
+def _quotes(work: _Work) -> list[str]:
+    """Failed checks and failed commands first, then the last command and what it showed."""
+    passed = [check for check in work.checks if check.passed]
+    last = work.runs[-1:]
+    telling = [
+        *(check.detail for check in work.failed_checks),
+        *(_last_line(step.output) for step in (*work.failed_runs, *last)),
+        *(_command_of(step) for step in last),
+        *(check.detail for check in passed),
+    ]
+    # Where nothing was done, all there is to show is what was said, or else what was asked.
+    rest = [work.answer, *work.files_made, work.task.prompt]
+    return _usable(telling)[:_MOST_QUOTES] or _usable(rest)[:1]
+
+
+def _usable(texts: Sequence[str]) -> list[str]:
+    cut = (" ".join(text.split())[:_LONGEST_QUOTE].strip() for text in texts)
+    return list(dict.fromkeys(quote for quote in cut if len(quote) >= _SHORTEST_QUOTE))
+
+
+def _last_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _command_of(step: _Step) -> str:
+    try:
+        command = str(json.loads(step.arguments)["command"])
+    except (ValueError, KeyError, TypeError):
+        return step.arguments
+    return command if command in step.arguments else step.arguments

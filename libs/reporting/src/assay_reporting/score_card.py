@@ -1,0 +1,169 @@
+"""The verdict on one screen, made from the report's data."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay_contracts.grades import PARTLY_DONE_GRADE
+from assay_contracts.reports import Report, RunReport
+from assay_contracts.runs import ModelUse, TaskOutcome
+from assay_contracts.scores import Scores
+from assay_contracts.tasks import TaskId
+from assay_contracts.validations import Verdict
+from assay_reporting.text import one_line
+from assay_reporting.view import (
+    NOTHING,
+    calls_shown,
+    command_seconds,
+    commands_text,
+    finding_title,
+    grade_cell,
+    grade_of,
+    is_watched,
+    model_seconds,
+    only_rehearsed,
+    outcome_of,
+    overall_row,
+    run_title,
+    score_rows,
+    seconds_taken,
+    seconds_text,
+)
+
+STYLE_OF: Final[dict[Verdict, str]] = {
+    "passed": "bold green",
+    "failed": "bold red",
+    "inconclusive": "bold yellow",
+}
+MOST_CALLS_SHOWN: Final = 5
+SCORE_WIDTH: Final = 5
+"""Of `100.0`: shorter scores are moved to the right, so that the points are below each other."""
+
+
+def render_score_card(report: Report) -> RenderableType:
+    sections: list[RenderableType] = [_heading(report)]
+    if report.scores is not None:
+        sections.append(_scores(report.scores))
+    if report.tasks:
+        sections.append(_tasks(report))
+    sections.append(_facts(report))
+    return Group(*(part for section in sections for part in ("", section)))
+
+
+def _heading(report: Report) -> Text:
+    text = Text()
+    text.append(one_line(report.skill_name), style="bold")
+    text.append("  ")
+    text.append(report.verdict.upper(), style=STYLE_OF[report.verdict])
+    if report.scores is not None:
+        text.append(f"  {overall_row(report.scores).text} of 100")
+    summary = report.prose.summary if report.prose else ""
+    if report.reason not in summary:
+        text.append(f"\n{one_line(report.reason)}")
+    if summary:
+        text.append(f"\n{one_line(summary)}")
+    return text
+
+
+def _scores(scores: Scores) -> Table:
+    table = _grid()
+    for row in (*score_rows(scores), overall_row(scores)):
+        table.add_row(row.name, row.text.rjust(SCORE_WIDTH))
+    return table
+
+
+def _tasks(report: Report) -> Table:
+    table = _grid()
+    for task in report.tasks:
+        runs = _grid(fixed_columns=2)
+        for run in report.runs:
+            runs.add_row(run.kind, *_in_run(report.skill_name, task.task_id, run))
+        prompt = Text(one_line(task.prompt, 200))
+        table.add_row(Text(task.task_id, style="bold"), Group(prompt, runs))
+    return table
+
+
+def _in_run(skill: str, task_id: TaskId, run: RunReport) -> tuple[Text, Text]:
+    """The grade, and what it is for."""
+    outcome, grade = outcome_of(run, task_id), grade_of(run, task_id)
+    if outcome is None:
+        return Text(NOTHING), Text(one_line(run.failure or "not carried out", 200))
+    what = Text(_work_done(skill, outcome))
+    if grade is None:
+        return Text(grade_cell(grade)), what
+    style = "bold" if grade.grade >= PARTLY_DONE_GRADE else "bold red"
+    return (
+        Text(grade_cell(grade), style=style),
+        what.append(f"\n{one_line(grade.reasons, 300)}", style="dim"),
+    )
+
+
+def _work_done(skill: str, outcome: TaskOutcome) -> str:
+    passed = sum(check.passed for check in outcome.checks)
+    parts = [
+        "used the skill" if outcome.used(skill) else "did not use the skill",
+        commands_text(outcome),
+        f"{passed} of {len(outcome.checks)} checks",
+        seconds_text(outcome.seconds),
+    ]
+    if outcome.bounds_hit:
+        parts.append(f"stopped by its limit of {' and '.join(outcome.bounds_hit)}")
+    return ", ".join(parts)
+
+
+def _facts(report: Report) -> Table:
+    table = _grid()
+    for run in report.runs:
+        table.add_row(f"network calls, {run_title(run)}", Text(_network(run)))
+    for finding in report.findings:
+        table.add_row(finding_title(finding), Text(one_line(finding.message, 200)))
+    table.add_row("model", Text(_models(report.models)))
+    table.add_row("time", Text(_time(report)))
+    return table
+
+
+def _grid(fixed_columns: int = 1) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for _ in range(fixed_columns):
+        table.add_column(no_wrap=True)
+    table.add_column()
+    return table
+
+
+def _network(run: RunReport) -> str:
+    if run.failure is not None:
+        return "unknown, for the run failed"
+    shown = calls_shown(run, MOST_CALLS_SHOWN)
+    if not shown.total:
+        return "none" if is_watched(run) else "not watched"
+    lines = [
+        f"{one_line(call.destination, 80)} by {call.task_id or 'no task'}"
+        f" ({one_line(call.command, 60)})"
+        for call in shown.calls
+    ]
+    return "\n".join([*lines, f"and {shown.more} more"] if shown.more else lines)
+
+
+def _models(models: Iterable[ModelUse]) -> str:
+    roles: dict[str, list[str]] = {}
+    for use in models:
+        if use.role not in roles.setdefault(use.model, []):
+            roles[use.model].append(use.role)
+    if not roles:
+        return "none took part"
+    if only_rehearsed(models):
+        return (
+            f"{', '.join(roles)}: no LLM took part, the built-in rehearsal carried out what the"
+            " skill documents"
+        )
+    return ", ".join(f"{one_line(model)} ({', '.join(who)})" for model, who in roles.items())
+
+
+def _time(report: Report) -> str:
+    return (
+        f"{seconds_text(seconds_taken(report))}, of which {seconds_text(model_seconds(report))} in"
+        f" the model and {seconds_text(command_seconds(report))} in sandbox commands"
+    )

@@ -1,0 +1,172 @@
+"""Sandboxes on this machine, by bubblewrap, for root and for ordinary users alike."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from assay_contracts.runs import NetworkMode, SandboxKind
+from assay_sandboxes.bubblewrap import KIND
+from assay_sandboxes.bubblewrap.bwrap import BwrapMissing
+from assay_sandboxes.bubblewrap.host.egress_proxy import Outside
+from assay_sandboxes.bubblewrap.host.memory_group import remove_abandoned_groups
+from assay_sandboxes.bubblewrap.host.sandbox import BubblewrapSandbox
+from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder, sweep_sandboxes
+from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
+from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
+from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
+from assay_sandboxes.bubblewrap.host.warm_launcher import WarmLauncher
+from assay_sandboxes.bubblewrap.process_one.launcher import SANDBOX_UID
+from assay_sandboxes.host_processes import uninterrupted
+from assay_sandboxes.network_probe import Probe
+from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
+
+
+class BubblewrapProvider:
+    """Sandboxes in namespaces of their own (user, mount, pid, ipc, uts, network).
+
+    Inside, /usr is the machine's, read-only; `/workspace` and `/tmp` are memory, bounded by the
+    limits' `workspace_bytes` each; `/home/agent` is what snapshots keep. Nothing else of the
+    machine's files, processes, environment, loopback or unix sockets shows. With an open network,
+    connections are carried out by this process (`egress_proxy.py`).
+
+    Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
+    (number of processes), and for the memory of the whole sandbox by a control group where this
+    process may make one; `proof()` says whether it may. What lies in `/home/agent` is looked at
+    while commands run, and all of them are killed when it is more than the limits allow.
+    """
+
+    def __init__(
+        self,
+        state_dir: Path,
+        *,
+        snapshot_ttl: timedelta = timedelta(days=1),
+        probe: Probe | None = None,
+        outside: Outside | None = None,
+    ) -> None:
+        """Keep sandboxes' folders and snapshots under `state_dir`."""
+        self._sandboxes = state_dir / "sandboxes"
+        self._snapshots = Snapshots(state_dir / "snapshots", snapshot_ttl)
+        self._shared_files = SharedFiles(state_dir / "own")
+        self._launcher = WarmLauncher()
+        self._probe = probe or Probe()
+        self._outside = outside or Outside()
+        self._egress_works = False
+        """Whether this machine was seen to let connections be carried out of a sandbox."""
+
+    @property
+    def kind(self) -> SandboxKind:
+        return KIND
+
+    @asynccontextmanager
+    async def open(
+        self,
+        *,
+        name: str,
+        skills: Path,
+        network: NetworkMode,
+        base: str | None = None,
+        limits: Limits | None = None,
+    ) -> AsyncIterator[Sandbox]:
+        """A new sandbox; see the port. Root makes what is in `skills` readable by everyone."""
+        limits = limits or Limits()
+        folder = self._make_folder(name)
+        processes = SandboxProcesses(
+            folder,
+            limits,
+            shared_files=self._shared_files,
+            launcher=self._launcher,
+            outside=self._outside,
+        )
+        sandbox = BubblewrapSandbox(folder, self._snapshots, processes, limits, base)
+        try:
+            await self._start(sandbox, folder, skills, network, base)
+            yield sandbox
+        finally:
+            await uninterrupted(_destroy(sandbox, folder))
+
+    def _make_folder(self, name: str) -> SandboxFolder:
+        try:
+            return SandboxFolder.create(self._sandboxes, name)
+        except OSError as error:
+            raise SandboxUnavailable(
+                f"cannot make a folder for a sandbox: {error}; check the space and the rights "
+                f"on {self._sandboxes}"
+            ) from error
+
+    async def _start(
+        self,
+        sandbox: BubblewrapSandbox,
+        folder: SandboxFolder,
+        skills: Path,
+        network: NetworkMode,
+        base: str | None,
+    ) -> None:
+        try:
+            await self._make_home(folder.home, base)
+            if os.geteuid() == 0:
+                _let_everyone_read(skills)
+            await sandbox.start(skills, network, self._probe)
+            if network == "open" and not self._egress_works:
+                await sandbox.prove_egress()
+                self._egress_works = True
+        except (OSError, BwrapMissing) as error:
+            raise SandboxUnavailable(f"the sandbox cannot be made: {error}") from error
+
+    async def _make_home(self, home: Path, base: str | None) -> None:
+        if base is None:
+            _make_empty_home(home)
+        else:
+            await self._snapshots.restore(base, home)
+
+    async def keep_snapshot(self, name: str) -> None:
+        self._snapshots.keep_for_good(name)
+
+    async def delete_snapshot(self, name: str) -> None:
+        await self._snapshots.delete(name)
+
+    async def sweep(self) -> list[str]:
+        def work() -> list[str]:
+            remove_abandoned_groups()
+            swept = sweep_sandboxes(self._sandboxes)
+            removed = [*swept.removed, *self._snapshots.expire()]
+            if swept.stuck:
+                raise SandboxUnavailable(
+                    f"cannot remove what dead runners left: {'; '.join(swept.stuck)}; removed "
+                    f"besides: {', '.join(removed) or 'nothing'}"
+                )
+            return removed
+
+        return await asyncio.to_thread(work)
+
+    async def close(self) -> None:
+        self._launcher.close()
+
+
+async def _destroy(sandbox: BubblewrapSandbox, folder: SandboxFolder) -> None:
+    try:
+        await sandbox.stop()
+    finally:
+        await folder.remove()
+
+
+def _make_empty_home(home: Path) -> None:
+    home.mkdir(mode=0o755)
+    if os.geteuid() == 0:
+        os.chown(home, SANDBOX_UID, SANDBOX_UID)
+
+
+def _let_everyone_read(folder: Path) -> None:
+    """Sandboxes that root starts run as another user, who has to read the skills."""
+    for path, _, files in os.walk(folder):
+        _allow(Path(path), 0o055)
+        for name in files:
+            _allow(Path(path, name), 0o044)
+
+
+def _allow(path: Path, bits: int) -> None:
+    mode = path.lstat().st_mode
+    if not path.is_symlink() and mode & bits != bits:
+        path.chmod(mode & 0o7777 | bits)

@@ -1,0 +1,315 @@
+"""A bubblewrap sandbox as whoever uses it sees it."""
+
+import asyncio
+import itertools
+import json
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay_contracts.runs import NetworkMode, Package, SandboxProof
+from assay_sandboxes.bubblewrap import KIND
+from assay_sandboxes.bubblewrap.host import layout
+from assay_sandboxes.bubblewrap.host.disk_quota import enforce_disk_quota
+from assay_sandboxes.bubblewrap.host.output_capture import OutputCapture
+from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
+from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
+from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
+from assay_sandboxes.bubblewrap.process_one.supervisor import (
+    CommandFrame,
+    Frame,
+    GetFrame,
+    ProbeFrame,
+    PutFrame,
+)
+from assay_sandboxes.command_environment import HOME
+from assay_sandboxes.file_problems import problem_of
+from assay_sandboxes.installed_packages import in_order, machine_packages, parse_inventory
+from assay_sandboxes.network_probe import Probe, ProbeResult
+from assay_sandboxes.port import (
+    OPEN_NOT_OBSERVED,
+    TIMED_OUT,
+    WORKSPACE,
+    ExecResult,
+    FileError,
+    Limits,
+    ObservedCall,
+    SandboxUnavailable,
+)
+
+_DEATH_S: Final = 10.0
+_FILES_S: Final = 60.0
+_ANSWER_BYTES: Final = 8 * 1024**2
+
+_FOUND: Final = struct.Struct("<iq")
+"""Before each file that is read: an error number, or zero and the file's size."""
+
+_OBSERVED: Final = (
+    "Names by the sandbox's own name server, addresses by a system call filter that asks the "
+    "runner first, both checked against the kernel's count of what had no route."
+)
+_OPEN_BY_PROXY: Final = (
+    "Open: it has a loopback and nothing else, from where the runner carries connections and "
+    "look-ups of names to the outside, but not to this machine."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One request to the supervisor."""
+
+    operation: str
+    number: int
+    request: Frame | None = None
+    body: bytes = b""
+    captures: tuple[OutputCapture, ...] = ()
+    """What it writes to."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    code: int
+    timed_out: bool
+
+
+class BubblewrapSandbox:
+    """A sandbox on this machine. Made and ended by the provider."""
+
+    def __init__(
+        self,
+        folder: SandboxFolder,
+        snapshots: Snapshots,
+        processes: SandboxProcesses,
+        limits: Limits,
+        base: str | None,
+    ) -> None:
+        self._folder = folder
+        self._snapshots = snapshots
+        self._limits = limits
+        self._base = base
+        self._processes = processes
+        self._numbers = itertools.count(1)
+        self._captures: set[OutputCapture] = set()
+        self._quota_keeper: asyncio.Task[None] | None = None
+        self._overfull = 0
+        """How often there was more on disk than there may be."""
+        self._network: NetworkMode = "open"
+        self._proof = _OPEN_BY_PROXY
+
+    @property
+    def id(self) -> str:
+        return self._folder.id
+
+    async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> None:
+        """Start it and, for a blocked network, prove that it is."""
+        self._network = network
+        await self._processes.start(skills, network)
+        if self._processes.network_watch is not None:
+            answer = await self._ask(
+                "probe",
+                ProbeFrame(
+                    addresses=list(probe.addresses), names=list(probe.names), seconds=probe.seconds
+                ),
+            )
+            result = ProbeResult.model_validate_json(answer)
+            seen = probe.judge(result, self._processes.network_watch.calls())
+            self._proof = f"Blocked: it has a loopback and nothing else. From inside, {seen}."
+            self._processes.network_watch.ledger.forget()
+        self._quota_keeper = asyncio.create_task(
+            enforce_disk_quota(self._folder.home, self._limits.home_bytes, self._end_all)
+        )
+
+    async def prove_egress(self) -> None:
+        """Prove that what goes out of an open network is carried.
+
+        Raises:
+            SandboxUnavailable: the machine does not allow it.
+        """
+        assert self._processes.egress_proxy is not None
+        nowhere = ProbeFrame(addresses=[("169.254.0.1", 9)], names=[], seconds=1.0)
+        await self._ask("probe", nowhere)
+        if not self._processes.egress_proxy.has_carried:
+            raise SandboxUnavailable(
+                "the runner cannot carry connections out of an online sandbox: this machine does "
+                "not let it share a socket with the processes it started (Linux 5.6 does, with "
+                "kernel.yama.ptrace_scope at most 1)"
+            )
+
+    async def _end_all(self) -> None:
+        self._overfull += 1
+        await self._quiesce()
+
+    async def _quiesce(self) -> None:
+        number = next(self._numbers)
+        await self._exchange(_Job(operation="quiesce", number=number, seconds=_DEATH_S))
+
+    async def stop(self) -> None:
+        if self._quota_keeper is not None:
+            self._quota_keeper.cancel()
+            await asyncio.wait([self._quota_keeper])
+        await self._processes.stop()
+        for capture in self._captures:
+            capture.close()
+
+    async def execute(
+        self, command: str, *, timeout_s: float | None = None, cwd: str = WORKSPACE
+    ) -> ExecResult:
+        longest = self._limits.command_seconds
+        started = time.monotonic()
+        number = next(self._numbers)
+        overfull = self._overfull
+        watch = self._processes.network_watch
+        if watch is not None:
+            watch.ledger.command_started(number, command, cwd)
+        job = self._program(
+            [layout.shell(), "-c", command],
+            cwd=cwd,
+            number=number,
+            keep=self._limits.output_bytes,
+            seconds=longest if timeout_s is None else min(timeout_s, longest),
+        )
+        ended = await self._exchange(job)
+        if watch is not None:
+            watch.ledger.settle()
+        (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
+        if self._overfull > overfull:
+            most = self._limits.home_bytes
+            stderr += f"\n[killed: {HOME} held more than {most} bytes]\n".encode()
+        return ExecResult(
+            stdout=stdout.decode(errors="replace"),
+            stderr=stderr.decode(errors="replace"),
+            exit_code=TIMED_OUT if ended.timed_out else ended.code,
+            timed_out=ended.timed_out,
+            truncated=cut_out or cut_err,
+            seconds=time.monotonic() - started,
+        )
+
+    async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
+        request = PutFrame(
+            files=[(path, len(content)) for path, content in files],
+            file_bytes=self._limits.file_bytes,
+        )
+        answer = await self._ask("put", request, b"".join(content for _, content in files))
+        return [
+            FileError(path, problem_of(number)) if number else None
+            for (path, _), number in zip(files, json.loads(answer), strict=True)
+        ]
+
+    async def download(self, paths: Sequence[str]) -> list[bytes | FileError]:
+        limit = self._limits.file_bytes
+        request = GetFrame(paths=list(paths), file_bytes=limit)
+        answer = memoryview(
+            await self._ask("get", request, most=(limit + _FOUND.size) * max(len(paths), 1))
+        )
+        found: list[bytes | FileError] = []
+        for path in paths:
+            number, size = _FOUND.unpack_from(answer)
+            content, answer = answer[_FOUND.size :][:size], answer[_FOUND.size + size :]
+            found.append(FileError(path, problem_of(number)) if number else bytes(content))
+        return found
+
+    async def packages(self) -> tuple[Package, ...]:
+        job = self._program(
+            [layout.interpreter().path, "-I", "-S", layout.INVENTORY],
+            cwd=WORKSPACE,
+            number=next(self._numbers),
+            keep=_ANSWER_BYTES,
+            seconds=_FILES_S,
+        )
+        await self._exchange(job)
+        return in_order(parse_inventory(job.captures[0].take()[0]) | machine_packages())
+
+    async def network_calls(self) -> list[ObservedCall]:
+        return (
+            self._processes.network_watch.calls()
+            if self._processes.network_watch is not None
+            else []
+        )
+
+    async def snapshot(self, name: str) -> None:
+        # What its owner cannot read cannot be copied where the runner is an ordinary user.
+        await self.execute(f"/bin/chmod -R u+rwX {HOME}")
+        # Nothing may run while the machine copies: it could lead the copying out of the home.
+        await self._quiesce()
+        await self._snapshots.keep(self._folder.home, name)
+
+    def proof(self) -> SandboxProof:
+        memory = "all its processes together" if self._processes.group else "each of its processes"
+        return SandboxProof(
+            kind=KIND,
+            base=self._base or "base",
+            network=self._network,
+            proof=f"{self._proof} Memory is bounded for {memory}.",
+            observation=_OBSERVED if self._network == "blocked" else OPEN_NOT_OBSERVED,
+        )
+
+    def _capture(self, limit: int) -> OutputCapture:
+        capture = OutputCapture(limit)
+        self._captures = {kept for kept in self._captures if kept.open} | {capture}
+        return capture
+
+    def _program(
+        self, argv: list[str], *, cwd: str, number: int, keep: int, seconds: float
+    ) -> _Job:
+        """A job that runs a program and keeps so many bytes of each of its two streams."""
+        return _Job(
+            operation="run",
+            number=number,
+            request=CommandFrame(argv=argv, cwd=cwd, number=number),
+            captures=(self._capture(keep), self._capture(keep)),
+            seconds=seconds,
+        )
+
+    async def _ask(
+        self,
+        operation: str,
+        request: Frame,
+        body: bytes = b"",
+        most: int = _ANSWER_BYTES,
+    ) -> bytes:
+        capture = self._capture(most)
+        job = _Job(
+            operation=operation,
+            number=next(self._numbers),
+            request=request,
+            body=body,
+            captures=(capture,),
+            seconds=_FILES_S,
+        )
+        ended = await self._exchange(job)
+        if ended.code != 0:
+            raise SandboxUnavailable(
+                f"the sandbox could not do {operation!r}: it ended with code {ended.code}"
+            )
+        return capture.take()[0]
+
+    async def _exchange(self, job: _Job) -> _Ended:
+        supervisor = self._processes.supervisor
+        try:
+            sinks = [capture.sink for capture in job.captures]
+            exited = supervisor.request(job.operation, job.number, job.request, job.body, sinks)
+        finally:
+            for capture in job.captures:
+                capture.handed_over()
+        try:
+            async with asyncio.timeout(job.seconds):
+                return _Ended(await asyncio.shield(exited), timed_out=False)
+        except TimeoutError:
+            return _Ended(await self._kill_and_wait(job.number, exited), timed_out=True)
+        except asyncio.CancelledError:
+            supervisor.kill(job.number)
+            raise
+
+    async def _kill_and_wait(self, number: int, exited: asyncio.Future[int]) -> int:
+        self._processes.supervisor.kill(number)
+        try:
+            async with asyncio.timeout(_DEATH_S):
+                return await asyncio.shield(exited)
+        except TimeoutError as error:
+            why = f"a command outlived its own end by {_DEATH_S:g} seconds"
+            self._processes.supervisor.lose(why)
+            raise SandboxUnavailable(why) from error

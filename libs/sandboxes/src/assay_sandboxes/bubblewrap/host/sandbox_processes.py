@@ -1,0 +1,157 @@
+"""The processes of one sandbox and the watch over them, from start to end."""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from assay_contracts.runs import NetworkMode
+from assay_sandboxes.bubblewrap.host import layout
+from assay_sandboxes.bubblewrap.host.egress_proxy import EgressProxy, Outside
+from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
+from assay_sandboxes.bubblewrap.host.network_watch import NetworkWatch
+from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
+from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
+from assay_sandboxes.bubblewrap.host.supervisor_client import Ready, SupervisorClient
+from assay_sandboxes.bubblewrap.host.warm_launcher import LaunchedProcess, WarmLauncher
+from assay_sandboxes.bubblewrap.process_one.move_in import SandboxSpec
+from assay_sandboxes.host_processes import readable
+from assay_sandboxes.port import Limits, SandboxUnavailable
+
+_START_S: Final = 20.0
+_DEATH_S: Final = 10.0
+
+
+class _EndedUnexpectedly(SandboxUnavailable):
+    """It ended before it was ready, and did not say why."""
+
+
+class SandboxProcesses:
+    """Has process 1 of a sandbox started, and ends it with all that runs in it."""
+
+    def __init__(
+        self,
+        folder: SandboxFolder,
+        limits: Limits,
+        *,
+        shared_files: SharedFiles,
+        launcher: WarmLauncher,
+        outside: Outside,
+    ) -> None:
+        self._folder = folder
+        self._shared_files = shared_files
+        self._launcher = launcher
+        self._limits = limits
+        self._child: LaunchedProcess | None = None
+        self._process_one: int | None = None
+        self.group: MemoryGroup | None = None
+        self._outside = outside
+        self.egress_proxy: EgressProxy | None = None
+        """Of an open network."""
+        self.network_watch: NetworkWatch | None = None
+        """Over a blocked network."""
+        self.supervisor = SupervisorClient()
+
+    async def start(self, skills: Path, network: NetworkMode) -> None:
+        """Start it.
+
+        Raises:
+            SandboxUnavailable: it does not start; says what `bwrap` or the launcher said.
+        """
+        try:
+            ready = await self._launched(skills, network)
+        except _EndedUnexpectedly:
+            # Something on the machine killed it before anything ran inside: nothing is lost yet.
+            await self.stop()
+            self._child, self.group, self.supervisor = None, None, SupervisorClient()
+            ready = await self._launched(skills, network)
+        if network == "blocked":
+            self.network_watch = NetworkWatch(ready.observed)
+        else:
+            self.egress_proxy = EgressProxy(ready.observed, self._outside)
+        self._process_one = os.pidfd_open(ready.process)
+        assert self._child is not None
+        self._folder.record([self._child.pid, ready.process], self.group)
+
+    async def _launched(self, skills: Path, network: NetworkMode) -> Ready:
+        self.group = self._launcher.take_group(self._limits.memory_bytes)
+        await self._launch(skills, network)
+        return await self._ready()
+
+    async def _launch(self, skills: Path, network: NetworkMode) -> None:
+        spec = SandboxSpec(
+            blocked=network == "blocked",
+            stage=layout.staged_folders(
+                home=self._folder.home,
+                own=self._shared_files.put(layout.own_files(network)),
+                skills=skills,
+            ),
+            bwrap=layout.staged_bwrap(),
+            arguments=layout.bwrap_arguments(self._limits),
+            environment=layout.COMMAND_ENVIRONMENT,
+            limits=self._limits.of_each_command(),
+        )
+        with self._folder.log.open("wb") as log:
+            self._child = await self._launcher.launch(
+                spec, group=self.group, control=self.supervisor.far, log=log.fileno()
+            )
+        self.supervisor.started()
+
+    async def _ready(self) -> Ready:
+        try:
+            async with asyncio.timeout(_START_S):
+                return await asyncio.shield(self.supervisor.ready)
+        except TimeoutError as error:
+            why = self._said() or f"no answer within {_START_S:g} seconds"
+            raise SandboxUnavailable(f"the sandbox did not start: {why}") from error
+        except SandboxUnavailable as error:
+            if said := self._said():
+                raise SandboxUnavailable(f"the sandbox did not start: {said}") from error
+            raise _EndedUnexpectedly(f"the sandbox did not start: {error}") from error
+
+    def _said(self) -> str:
+        return self._folder.log.read_text(errors="replace").strip()[-1000:]
+
+    async def stop(self) -> None:
+        """End every process of it and let go of everything; safe at any stage of the start."""
+        if self._child is not None:
+            await self._end(self._child)
+        self.supervisor.lose("the sandbox is closed")
+        if self.network_watch is not None:
+            self.network_watch.close()
+        elif self.egress_proxy is not None:
+            self.egress_proxy.close()
+        elif self.supervisor.ready.done() and not self.supervisor.ready.exception():
+            for descriptor in self.supervisor.ready.result().observed:
+                os.close(descriptor)
+        if self._process_one is not None:
+            os.close(self._process_one)
+            self._process_one = None
+        if self.group is not None:
+            await self._remove_group(self.group)
+
+    async def _end(self, child: LaunchedProcess) -> None:
+        if self._process_one is None:
+            child.kill()
+        else:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._process_one, signal.SIGKILL)
+        try:
+            async with asyncio.timeout(_DEATH_S):
+                if self._process_one is not None:
+                    # Process 1 ends after everything inside has.
+                    await readable(self._process_one)
+                await child.wait()
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+        child.close()
+
+    async def _remove_group(self, group: MemoryGroup) -> None:
+        for _ in range(100):
+            with suppress(OSError):  # the last of its processes are being buried
+                group.remove()
+                return
+            await asyncio.sleep(0.01)

@@ -1,0 +1,165 @@
+"""Starts sandboxes for the runner, without starting Python for any of them.
+
+A program of its own, with the standard library alone, because namespaces, user ids and system
+call filters belong to a process. It is started once and forks for each sandbox. For a sandbox, in
+order: join the control groups; move into a mount namespace in which the sandbox's folders lie
+under `STAGE`, where an unprivileged user finds them and no path of the machine shows; give up
+root; make a user namespace, and with it a process namespace and a network namespace; fork what
+becomes process 1 (`move_in.py`); wait for its end.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Final, NoReturn
+
+from assay_sandboxes.bubblewrap.process_one import kernel, move_in
+from assay_sandboxes.guest import fast_files
+
+STAGE: Final = fast_files.TEMPORARY
+"""A mount of its own hides the machine's."""
+SANDBOX_UID: Final = 64100
+"""Whom a sandbox's processes are on the machine, when root starts them."""
+
+
+def _stage_folders(folders: dict[str, str]) -> None:
+    kernel.mount("none", "/", None, kernel.RECURSIVE | kernel.SLAVE)
+    # Opened first: a source may lie under the very folder that the stage covers.
+    sources = {name: os.open(path, os.O_PATH) for name, path in folders.items()}
+    kernel.mount("tmpfs", STAGE, "tmpfs", 0)
+    for name, source in sources.items():
+        fast_files.make_folder(f"{STAGE}/{name}")
+        kernel.mount(
+            f"/proc/self/fd/{source}", f"{STAGE}/{name}", None, kernel.BIND | kernel.RECURSIVE
+        )
+        os.close(source)
+
+
+def _launch(spec: move_in.SandboxSpec, control: int, starter: int) -> NoReturn:
+    """Make the namespaces that `bwrap` is not asked for, have process 1 in them, wait for it."""
+    processes = kernel.NEW_PID | kernel.NEW_NET
+    if os.geteuid() == 0:
+        kernel.unshare(kernel.NEW_MOUNTS, "run as an ordinary user, or give root CAP_SYS_ADMIN")
+        _stage_folders(spec["stage"])
+        kernel.become_user(SANDBOX_UID)
+        kernel.unshare_user(processes, inside=0)
+    else:
+        kernel.unshare_user(kernel.NEW_MOUNTS | processes, inside=0)
+        _stage_folders(spec["stage"])
+    # Changing ids has cleared it; and it may have been too late.
+    kernel.die_with_parent()
+    if os.getppid() != starter:
+        sys.exit("the runner is gone")
+    ended, here = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(here)
+        move_in.move_in_and_serve(spec, socket.socket(fileno=control), parent_ended=ended)
+    os.closerange(0, here)
+    os.closerange(here + 1, 1024)
+    os.waitpid(process, 0)
+    os._exit(0)
+
+
+class _SpareProcess:
+    """A process that has joined its control groups, and waits to be told what to launch.
+
+    Joining takes the kernel longer than all the rest, so it is done ahead of time.
+    """
+
+    def __init__(self, groups: list[str]) -> None:
+        self.groups = groups
+        self._near, far = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._near.close()
+            _wait_for_request(groups, far)
+        far.close()
+        self.descriptor = os.pidfd_open(self.pid)
+
+    def start(self, spec: bytes, descriptors: list[int]) -> None:
+        socket.send_fds(self._near, [spec], descriptors)
+
+    def close(self) -> None:
+        """Let go of it; one that was told nothing ends."""
+        self._near.close()
+        os.close(self.descriptor)
+
+
+def _wait_for_request(groups: list[str], requests: socket.socket) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    starter = os.getppid()
+    kernel.die_with_parent()
+    os.setsid()
+    not_joined = _join(groups)
+    request, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
+    if not request:
+        os._exit(0)
+    control, log = descriptors
+    os.dup2(log, 2)
+    if not_joined is not None:
+        _give_up(not_joined)
+    try:
+        _launch(json.loads(request), control, starter)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is looked for in the log
+        _give_up(error)
+    except SystemExit as error:
+        _give_up(error)
+
+
+def _give_up(why: BaseException) -> NoReturn:
+    os.write(2, (str(why) or repr(why)).encode())
+    os._exit(1)
+
+
+def _join(groups: list[str]) -> OSError | None:
+    """Join control groups; what went wrong is told later, when there is a log to tell it in."""
+    try:
+        for group in groups:
+            kernel.write(group, "0")
+    except OSError as error:
+        return error
+    return None
+
+
+def main() -> None:
+    """Start a sandbox for each request on the socket that is the standard input.
+
+    A request is JSON, `{"groups", "spec", "next"}`, with two descriptors: the sandbox's socket to
+    the runner, and a log. `groups` are the control groups to join (paths of `cgroup.procs` files),
+    `next` those of the sandbox after this one. The answer is a process id, with a descriptor of
+    that process. Whatever was started dies with this process, and this process with the runner.
+    """
+    runner = int(sys.argv[1])
+    kernel.die_with_parent()
+    if os.getppid() != runner:
+        sys.exit("the runner is gone")
+    # What process 1 shows of itself inside, it has from here.
+    kernel.show_as("sandbox")
+    move_in.import_all()
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Nobody asks for exit codes here, so nobody has to be waited for.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    requests = socket.socket(fileno=os.dup(0))
+    spare: _SpareProcess | None = None
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
+        if not message:
+            return
+        request = json.loads(message)
+        if spare is not None and spare.groups != request["groups"]:
+            spare.close()
+            spare = None
+        spare = spare or _SpareProcess(request["groups"])
+        spare.start(json.dumps(request["spec"]).encode(), descriptors)
+        socket.send_fds(requests, [str(spare.pid).encode()], [spare.descriptor])
+        spare.close()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        spare = _SpareProcess(request["next"])

@@ -1,0 +1,298 @@
+"""Online sandboxes reach the outside through the runner, and this machine in no way.
+
+What stands for the outside is on this machine's loopback: addresses that nobody has are dialled
+there, as a name server of the test's own says.
+"""
+
+import asyncio
+import errno
+import ipaddress
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay_sandboxes.bubblewrap.host import egress_proxy
+from assay_sandboxes.bubblewrap.host.egress_proxy import Host, Outside, dial, machines_name_servers
+from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.conformance.under_test import LIMITS, python
+from assay_sandboxes.port import Sandbox, SandboxUnavailable
+
+FOUR, SIX, SHUT, SILENT = "198.51.100.7", "2001:db8::7", "198.51.100.8", "198.51.100.9"
+NAME = "named.example"
+MEGABYTES = 20
+
+
+def _echo(connection: socket.socket) -> None:
+    with connection:
+        while chunk := connection.recv(65536):
+            connection.sendall(chunk)
+
+
+@contextmanager
+def echoing() -> Iterator[int]:
+    """A server that says what it is told; its port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
+
+        def serve() -> None:
+            try:
+                while True:
+                    connection, _ = server.accept()
+                    threading.Thread(target=_echo, args=(connection,), daemon=True).start()
+            except OSError:
+                return
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def answer_to(question: bytes) -> bytes:
+    """An answer with the address of `NAME`; others do not exist."""
+    end = question.index(b"\0", 12) + 5
+    known = question[12:end].startswith(b"\x05named\x07example\0\0\1")
+    record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + ipaddress.IPv4Address(FOUR).packed
+    flags = b"\x81\x80" if known or question[12:].startswith(b"\x05named") else b"\x81\x83"
+    count = b"\0\1" if known else b"\0\0"
+    counts = b"\0\1" + count + bytes(4)
+    return question[:2] + flags + counts + question[12:end] + (record if known else b"")
+
+
+@contextmanager
+def naming() -> Iterator[int]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+
+        def serve() -> None:
+            while True:
+                question, asker = server.recvfrom(4096)
+                if not question:
+                    return
+                server.sendto(answer_to(question), asker)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.sendto(b"", server.getsockname())
+        thread.join()
+
+
+@dataclass(frozen=True)
+class World:
+    """Dials what the tests call outside, and the rest as always."""
+
+    port: int
+
+    async def dial(self, host: Host, port: int) -> socket.socket:
+        if str(host) in (FOUR, SIX):
+            return await egress_proxy.connect("127.0.0.1", self.port)
+        if str(host) == SHUT:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "shut")
+        if str(host) == SILENT:
+            raise TimeoutError
+        return await dial(host, port)
+
+
+@pytest.fixture
+async def provider(tmp_path: Path) -> AsyncIterator[BubblewrapProvider]:
+    with echoing() as port, naming() as names:
+        outside = Outside(dial=World(port).dial, name_servers=lambda: [("127.0.0.1", names)])
+        provider = BubblewrapProvider(tmp_path / "state", outside=outside)
+        yield provider
+        await provider.close()
+
+
+@pytest.fixture
+async def online(provider: BubblewrapProvider, skills: Path) -> AsyncIterator[Sandbox]:
+    async with provider.open(name="one", skills=skills, network="open", limits=LIMITS) as sandbox:
+        yield sandbox
+
+
+async def printed(sandbox: Sandbox, program: str) -> str:
+    result = await sandbox.execute(python(program))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("host", [FOUR, SIX, f"::ffff:{FOUR}", NAME])
+async def test_a_connection_is_carried_out_and_back(online: Sandbox, host: str) -> None:
+    program = (
+        "import socket\n"
+        f"with socket.create_connection(('{host}', 80), 10) as there:\n"
+        "    there.sendall(b'hello'); there.shutdown(socket.SHUT_WR)\n"
+        "    print(there.makefile('rb').read())"
+    )
+    assert await printed(online, program) == "b'hello'\n"
+
+
+async def test_a_socket_that_blocks_goes_on_blocking(online: Sandbox) -> None:
+    program = (
+        f"import os, socket\nthere = socket.socket()\nthere.connect(('{FOUR}', 80))\n"
+        "there.sendall(b'hello')\nprint(there.recv(5), os.get_blocking(there.fileno()))"
+    )
+    assert await printed(online, program) == "b'hello' True\n"
+
+
+async def test_connections_of_one_program_go_side_by_side(online: Sandbox) -> None:
+    program = (
+        "import asyncio\n"
+        "async def say(n):\n"
+        f"    reader, writer = await asyncio.open_connection('{NAME}', 80)\n"
+        "    writer.write(bytes([n])); writer.write_eof()\n"
+        "    return await reader.read()\n"
+        "async def main():\n"
+        "    said = await asyncio.gather(*map(say, range(40)))\n"
+        "    print(said == [bytes([n]) for n in range(40)])\n"
+        "asyncio.run(main())"
+    )
+    assert await printed(online, program) == "True\n"
+
+
+async def test_much_goes_both_ways_unchanged(online: Sandbox) -> None:
+    program = (
+        "import hashlib, os, socket, threading\n"
+        f"there = socket.create_connection(('{FOUR}', 80), 60)\n"
+        "chunk, sent, got = os.urandom(1 << 20), hashlib.sha256(), hashlib.sha256()\n"
+        "def send():\n"
+        f"    for _ in range({MEGABYTES}): there.sendall(chunk); sent.update(chunk)\n"
+        "    there.shutdown(socket.SHUT_WR)\n"
+        "thread = threading.Thread(target=send); thread.start(); size = 0\n"
+        "while part := there.recv(1 << 16): got.update(part); size += len(part)\n"
+        "thread.join(); print(size, sent.digest() == got.digest())"
+    )
+    assert await printed(online, program) == f"{MEGABYTES << 20} True\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "error"),
+    [
+        (SHUT, "ECONNREFUSED"),
+        (SILENT, "ETIMEDOUT"),
+        ("169.254.169.254", "ENETUNREACH"),
+        ("fe80::1", "ENETUNREACH"),
+        ("224.0.0.1", "ENETUNREACH"),
+    ],
+)
+async def test_what_cannot_be_reached_fails_as_it_would(
+    online: Sandbox, host: str, error: str
+) -> None:
+    family = "AF_INET6" if ":" in host else "AF_INET"
+    program = (
+        f"import errno, socket\nthere = socket.socket(socket.{family})\n"
+        f"print(errno.errorcode[there.connect_ex(('{host}', 80))])"
+    )
+    assert await printed(online, program) == f"{error}\n"
+
+
+async def test_names_that_are_not_there_are_told_so(online: Sandbox) -> None:
+    program = (
+        "import socket\ntry: socket.getaddrinfo('other.example', 80)\n"
+        "except socket.gaierror as error: print(error.errno == socket.EAI_NONAME)"
+    )
+    assert await printed(online, program) == "True\n"
+
+
+async def test_datagrams_go_nowhere(online: Sandbox) -> None:
+    program = (
+        "import socket\nout = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        f"try: out.sendto(b'x', ('{FOUR}', 123))\n"
+        "except OSError as error: print(error.strerror)"
+    )
+    assert await printed(online, program) == "Network is unreachable\n"
+
+
+async def test_whoever_comes_to_the_gate_unasked_is_sent_away(online: Sandbox) -> None:
+    program = (
+        "import socket\n"
+        "listening = [line.split()[1] for line in open('/proc/net/tcp') if ' 0A ' in line]\n"
+        "for each in listening:\n"
+        "    there = socket.create_connection(('127.0.0.1', int(each.split(':')[1], 16)), 10)\n"
+        "    try: there.sendall(b'hello'); print(there.recv(5))\n"
+        "    except ConnectionError: print(b'')"
+    )
+    assert set((await printed(online, program)).splitlines()) == {"b''"}
+
+
+async def test_servers_inside_are_reached_from_inside(online: Sandbox) -> None:
+    await online.execute(
+        "cd /tmp; echo served > page; python3 -m http.server 8000 >/dev/null 2>&1 &"
+    )
+    program = (
+        "import time, urllib.request\n"
+        "for attempt in range(100):\n"
+        "    try: print(urllib.request.urlopen('http://localhost:8000/page').read()); break\n"
+        "    except OSError: time.sleep(0.1)"
+    )
+    assert await printed(online, program) == "b'served\\n'\n"
+
+
+async def test_a_connection_that_breaks_is_no_longer_watched() -> None:
+    """What the event loop still watched of a closed socket would be in the way of the next."""
+    (one, inside), (other, outside) = socket.socketpair(), socket.socketpair()
+    for end in (one, other, inside, outside):
+        end.setblocking(False)
+    numbers = {one.fileno(), other.fileno()}
+    carrying = asyncio.create_task(egress_proxy._carry_between(one, other))
+    await asyncio.sleep(0)
+    outside.shutdown(socket.SHUT_RD)
+    inside.send(b"to nobody")  # breaks the way out, while the way back still waits
+    await carrying
+    inside.close()
+    outside.close()
+    watched = set(asyncio.get_running_loop()._selector.get_map())  # type: ignore[attr-defined]
+    assert not watched & numbers
+
+
+async def test_nothing_of_the_machine_lies_open_afterwards(
+    provider: BubblewrapProvider, skills: Path
+) -> None:
+    async def use() -> None:
+        async with provider.open(name="one", skills=skills, network="open") as sandbox:
+            held = f"exec 3<>/dev/tcp/{FOUR}/80; echo >&3; sleep 60"
+            task = asyncio.create_task(sandbox.execute(f"bash -c '{held}'"))
+            await sandbox.execute(f"bash -c 'exec 3<>/dev/tcp/{FOUR}/80 && echo hello >&3'")
+            task.cancel()
+            await asyncio.wait([task])
+
+    await use()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    for _ in range(3):
+        await use()
+    async with asyncio.timeout(30):  # the test's own servers close their ends in their own time
+        while len(os.listdir("/proc/self/fd")) > before:  # noqa: PTH208
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_this_machine_is_not_outside(host: str) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with (
+        socket.create_server((host, 0), family=family) as server,
+        pytest.raises(OSError, match="unreachable") as refused,
+    ):
+        await dial(ipaddress.ip_address(host), server.getsockname()[1])
+    assert refused.value.errno == errno.ENETUNREACH
+
+
+async def test_a_machine_that_does_not_let_it_says_so(
+    provider: BubblewrapProvider, skills: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> socket.socket:
+        raise PermissionError(errno.EPERM, "not allowed")
+
+    monkeypatch.setattr(egress_proxy, "_socket_of", refuse)
+    with pytest.raises(SandboxUnavailable, match="ptrace_scope"):
+        async with provider.open(name="one", skills=skills, network="open"):
+            pytest.fail("it was opened")
+
+
+def test_the_machines_name_servers_are_read(tmp_path: Path) -> None:
+    settings = tmp_path / "resolv.conf"
+    settings.write_text("# a comment\nnameserver 192.0.2.53\noptions edns0\nnameserver ::1\n")
+    assert machines_name_servers(settings) == (("192.0.2.53", 53), ("::1", 53))
+    assert machines_name_servers(tmp_path / "none") == ()

@@ -1,0 +1,1 @@
+"""The gateway's side that speaks HTTP: `routes`, and what holds for every one of them."""

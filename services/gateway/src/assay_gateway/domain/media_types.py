@@ -1,0 +1,28 @@
+"""Which form of an answer a client wants, by its `Accept` header."""
+
+from collections.abc import Sequence
+
+
+def preferred_media_type(accept: str, offers: Sequence[str]) -> str:
+    """The media type among `offers` that `accept` wants most, else the first of them."""
+    wanted: dict[str, float] = {}
+    for entry in accept.split(","):
+        media_type, *parameters = (part.strip().lower() for part in entry.split(";"))
+        wanted[media_type] = _quality(parameters)
+
+    def liking(offer: str) -> float:
+        ranges = (offer, f"{offer.partition('/')[0]}/*", "*/*")
+        return next((wanted[each] for each in ranges if each in wanted), 0.0)
+
+    return max(offers, key=liking)
+
+
+def _quality(parameters: Sequence[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0

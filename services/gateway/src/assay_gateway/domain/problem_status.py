@@ -1,0 +1,30 @@
+"""Which HTTP status a refusal is answered with: the one table."""
+
+from typing import Final
+
+from assay_contracts.rpc import ProblemCode
+
+HTTP_STATUS: Final[dict[ProblemCode, int]] = {
+    "INVALID_SKILL_FORMAT": 400,
+    "INVALID_ZIP": 400,
+    "INVALID_STATUS_TRANSITION": 400,
+    "VALIDATION_NOT_COMPLETED": 400,
+    "REGRESSION_FAILED": 400,
+    "UNAUTHORIZED": 401,
+    "FORBIDDEN": 403,
+    "NOT_FOUND": 404,
+    "SKILL_NOT_FOUND": 404,
+    "IMAGE_NOT_FOUND": 404,
+    "FULL_TEST_NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    "VALIDATION_TIMEOUT": 408,
+    "SKILL_ALREADY_EXISTS": 409,
+    "VALIDATION_IN_PROGRESS": 409,
+    "REQUEST_IN_PROGRESS": 409,
+    "FILE_TOO_LARGE": 413,
+    "INVALID_REQUEST": 422,
+    "RATE_LIMITED": 429,
+    "DEPENDENCY_INSTALL_FAILED": 500,
+    "VALIDATION_ERROR": 500,
+    "SERVICE_UNAVAILABLE": 503,
+}

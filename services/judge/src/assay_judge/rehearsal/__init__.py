@@ -1,1 +1,0 @@
-"""Planner, grader and report writer for when no language model is configured."""

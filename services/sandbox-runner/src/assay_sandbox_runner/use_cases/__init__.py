@@ -1,0 +1,1 @@
+"""What this service does, each by one frozen dataclass that is called."""

@@ -1,0 +1,215 @@
+"""A run from request to result; `CarryOutRun` is the place to start reading this service."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Final
+
+from assay_agentkit.concurrency import run_all
+from assay_agentkit.failures import AgentFailed
+from assay_contracts.base import Failure, FailureCategory, Result
+from assay_contracts.runs import (
+    NetworkCall,
+    Package,
+    RunFinished,
+    RunKind,
+    RunRequested,
+    RunTimings,
+)
+from assay_contracts.tasks import Task
+from assay_sandbox_runner.domain.network_calls import LISTED_CALLS, attribute_to_tasks
+from assay_sandbox_runner.domain.packages import keep_relevant_requirements
+from assay_sandbox_runner.domain.progress import progress_of
+from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
+from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
+from assay_sandbox_runner.domain.timing import Stopwatch
+from assay_sandbox_runner.ports import (
+    AgentsForRun,
+    Bundles,
+    ExecutingAgents,
+    MountedSkills,
+    Progress,
+    StoreFailed,
+    Traces,
+)
+from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_packages import InstallPackages
+from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
+from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
+from assay_skillkit.names import ascii_label
+
+_WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "mending")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Packages:
+    """What was installed before the run and after it."""
+
+    before: tuple[Package, ...]
+    after: tuple[Package, ...]
+    other_versions: tuple[Package, ...]
+    """Versions that there are of packages that the run replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarryOutRun:
+    """Carry out one set of tasks in one sandbox, and tell what came of them."""
+
+    provider: SandboxProvider
+    bundles: Bundles
+    traces: Traces
+    progress: Progress
+    agents_for_run: AgentsForRun
+    work_on_task: WorkOnTask
+    install_packages: InstallPackages
+    find_other_versions: FindOtherVersions
+    limits: Limits
+    task_seconds: float
+    """Longest that one task may take, whatever time the run has."""
+    snapshot_ttl: timedelta
+    """How long a snapshot is there that nobody asks to keep."""
+
+    async def __call__(self, request: RunRequested) -> Result:
+        """What came of the tasks; or why the platform could not find out."""
+        stopwatch = Stopwatch()
+        agents = self.agents_for_run(stopwatch)
+        try:
+            async with asyncio.timeout(request.time_limit_s) as clock:
+                return await self._carry_out(request, agents, stopwatch)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            reason = f"The run was not done after {request.time_limit_s:g} s."
+            return _failed(request, agents, "timeout", reason)
+        except SandboxUnavailable as error:
+            return _failed(request, agents, "sandbox", str(error))
+        except AgentFailed as error:
+            return _failed(request, agents, error.category, error.reason)
+        except StoreFailed as error:
+            return _failed(request, agents, "bus", str(error))
+
+    async def _carry_out(
+        self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
+    ) -> RunFinished:
+        began = time.perf_counter()
+        async with self._opened(request, agents, stopwatch) as run:
+            packages_before = await run.sandbox.packages()
+            install_failure = await self.install_packages(run.sandbox, request.install)
+            tasks = await self._work_on_tasks(run)
+            packages = await self._compare_packages(run, packages_before)
+            calls = await _network_calls(run, tasks)
+            candidate = None if install_failure else request.capture
+            if candidate:
+                await run.sandbox.snapshot(candidate)
+            proof = run.sandbox.proof()
+        await run_all(self.traces.keep(task.outcome.trace_key, task.trace) for task in tasks)
+        model = agents.model_use()
+        return RunFinished(
+            validation_id=request.validation_id,
+            step_id=request.step_id,
+            attempt=request.attempt,
+            outcomes=tuple(task.outcome for task in tasks),
+            network_calls=calls[:LISTED_CALLS],
+            network_calls_omitted=max(0, len(calls) - LISTED_CALLS),
+            sandbox=proof,
+            candidate=candidate,
+            candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
+            packages_before=packages.before,
+            packages_after=packages.after,
+            offered=packages.other_versions,
+            install_failure=install_failure,
+            model=model,
+            timings=RunTimings(
+                wall=time.perf_counter() - began, model=model.seconds, commands=stopwatch.seconds
+            ),
+        )
+
+    @asynccontextmanager
+    async def _opened(
+        self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
+    ) -> AsyncIterator[OpenRun]:
+        """The skills laid out and a sandbox that shows them; both are gone afterwards."""
+        async with (
+            self.bundles.mounted(request.skills) as skills,
+            self.provider.open(
+                name=ascii_label(f"{request.step_id}.{request.attempt}"),
+                skills=skills.folder,
+                network="open" if request.kind in _WITH_NETWORK else "blocked",
+                base=request.base,
+                limits=self.limits,
+            ) as sandbox,
+        ):
+            yield OpenRun(
+                request=request,
+                sandbox=sandbox,
+                skills=skills,
+                agents=agents,
+                stopwatch=stopwatch,
+            )
+
+    async def _work_on_tasks(self, run: OpenRun) -> Sequence[TaskRecord]:
+        """Side by side, unless the tasks could meet in a place outside their folders."""
+        tasks = run.request.tasks
+        texts = await self.bundles.texts(run.skills, _skills_followed(run.request, run.skills))
+        take_turns = tasks_must_take_turns(texts)
+        seconds = seconds_for_task(
+            run_limit_s=run.request.time_limit_s,
+            turns=len(tasks) if take_turns else 1,
+            ceiling_s=self.task_seconds,
+        )
+        tokens = tokens_for_task(run.request.token_budget, len(tasks))
+        numbers = count(1)
+
+        async def work_on(task: Task) -> TaskRecord:
+            record = await self.work_on_task(task, run, seconds=seconds, tokens=tokens)
+            done = next(numbers)
+            await self._tell_progress(run, f"{done} of {len(tasks)} tasks done", done)
+            return record
+
+        how = "one after another" if take_turns else "side by side"
+        plan = f"{len(tasks)} tasks, {how}" if len(tasks) > 1 else "1 task"
+        await self._tell_progress(run, plan, 0)
+        if take_turns:
+            return [await work_on(task) for task in tasks]
+        return await run_all(work_on(task) for task in tasks)
+
+    async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
+        before, after = keep_relevant_requirements(before, await run.sandbox.packages())
+        other_versions: tuple[Package, ...] = ()
+        if run.request.kind == "online":
+            other_versions = await self.find_other_versions(run.sandbox, before, after)
+        return _Packages(before=before, after=after, other_versions=other_versions)
+
+    async def _tell_progress(self, run: OpenRun, detail: str, tasks_done: int) -> None:
+        progress = progress_of(run.request, detail, tasks_done=tasks_done)
+        if progress is not None:
+            await self.progress(progress)
+
+
+def _skills_followed(request: RunRequested, skills: MountedSkills) -> Sequence[str]:
+    """The skills whose instructions the tasks are about."""
+    if request.kind != "regression" and request.skill_name in skills.files:
+        return (request.skill_name,)
+    return tuple(skills.files)
+
+
+async def _network_calls(run: OpenRun, tasks: Sequence[TaskRecord]) -> tuple[NetworkCall, ...]:
+    observed = await run.sandbox.network_calls()
+    return attribute_to_tasks(observed, [task.window for task in tasks])
+
+
+def _failed(
+    request: RunRequested, agents: ExecutingAgents, category: FailureCategory, reason: str
+) -> Result:
+    return request.failed(
+        Failure.of(
+            category,
+            reason,
+            tokens=agents.model_use().tokens,
+            while_installing=agents.was_installing(),
+        )
+    )

@@ -1,0 +1,1 @@
+"""What this service does by the clock."""

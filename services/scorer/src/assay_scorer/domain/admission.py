@@ -1,0 +1,32 @@
+"""How many validations may start: fresh uploads and full tests each have places of their own."""
+
+from dataclasses import dataclass
+
+from assay_contracts.reports import DependencyMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderWay:
+    """How many are under way."""
+
+    validations: int
+    """Full tests apart."""
+    full_test_skills: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRules:
+    max_active: int
+    max_full_test_skills: int = 5
+    """Apart from `max_active`: a fresh upload never waits behind a full test."""
+    token_budget: int | None = None
+    """What models may use for one validation; none means no bound."""
+    dependency_mode: DependencyMode = "lenient"
+
+    def room(self, under_way: UnderWay) -> int:
+        """How many more validations may start."""
+        return max(0, self.max_active - under_way.validations)
+
+    def room_in_full_test(self, under_way: UnderWay) -> int:
+        """How many more skills of a full test may start."""
+        return max(0, self.max_full_test_skills - under_way.full_test_skills)

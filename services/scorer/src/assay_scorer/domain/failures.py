@@ -1,0 +1,107 @@
+"""What becomes of a validation when work fails, its time is up, or somebody cancels it."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from assay_contracts.base import Failure
+from assay_contracts.validations import CleanupRequested
+from assay_scorer.domain import mending
+from assay_scorer.domain.decisions import Decision, ask_again, end_inconclusive, finish
+from assay_scorer.domain.inputs import Cancelled, DeadlinePassed, GivenUp
+from assay_scorer.domain.layer2 import failure_stands, with_regression
+from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.work import clean_up
+from assay_scorer.domain.work_items import WorkItem
+
+TRIES: Final = 3
+"""Failed attempts of one step before it is given up."""
+FIRST_DELAY: Final = timedelta(seconds=2)
+
+
+def work_failed(
+    validation: Validation, item: WorkItem, failure: Failure, now: datetime
+) -> Decision:
+    """Ask again while there is hope; else end it, without a verdict where there is none yet."""
+    if failure.category == "handed_over":
+        return ask_again(validation, item, timedelta(0))
+    if failure.category == "worker_died" and item.lane != "solo":
+        return ask_again(validation, item.model_copy(update={"lane": "solo"}), timedelta(0))
+    failures = item.failures + 1
+    if failure.category not in ("worker_died", "budget") and failures < TRIES:
+        charged = _charged(validation, item, failure.tokens)
+        failed_again = item.model_copy(update={"failures": failures})
+        return ask_again(charged, failed_again, FIRST_DELAY * 2 ** (failures - 1))
+    if validation.step == "reporting":
+        return finish(validation, now)
+    if validation.step == "mending":
+        why = f"it could not be tried ({failure.category}): {failure.reason}"
+        return failure_stands(validation, mending.undone(validation, why), now)
+    about = f" for '{item.skill}'" if item.skill else ""
+    reason = (
+        f"{item.what.replace('_', ' ').capitalize()}{about} could not be completed "
+        f"({failure.category}): {failure.reason}"
+    )
+    cause = "installing" if failure.while_installing else None
+    return end_inconclusive(validation.model_copy(update={"cause": cause}), reason, now)
+
+
+def _charged(validation: Validation, item: WorkItem, tokens: int) -> Validation:
+    if item.skill is None:
+        return validation.model_copy(update={"wasted_tokens": validation.wasted_tokens + tokens})
+    if validation.step == "mending":
+        return mending.charged(validation, item, tokens)
+    wasted = validation.regression(item.skill).wasted_tokens + tokens
+    return with_regression(validation, item, {"wasted_tokens": wasted})
+
+
+def out_of_time(validation: Validation, given: DeadlinePassed | GivenUp, now: datetime) -> Decision:
+    """End it if its deadline has passed."""
+    if validation.deadline is None or now < validation.deadline:
+        return Decision(validation)
+    if isinstance(given, GivenUp):
+        return _give_up(validation, now)
+    if validation.step == "reporting":
+        return finish(validation, now)
+    if validation.step == "mending":
+        undone = mending.undone(validation, "there was no time left")
+        return failure_stands(validation, undone, now)
+    reason = (
+        f"The validation did not finish within its {validation.limit.total_seconds():g} s; "
+        f"it was at: {validation.step.replace('_', ' ')}."
+    )
+    return end_inconclusive(validation.model_copy(update={"cause": "deadline"}), reason, now)
+
+
+def _give_up(validation: Validation, now: datetime) -> Decision:
+    """End it without what was found: neither a verdict nor a report can be made of that."""
+    reason = (
+        "The validation did not finish in time: what was found could not be dealt with (internal); "
+        f"it was at: {validation.step.replace('_', ' ')}."
+    )
+    found_nothing = validation.model_copy(
+        update={
+            "online": None,
+            "online_graded": None,
+            "offline": None,
+            "offline_graded": None,
+            "regressions": (),
+            "conflicts": (),
+            "mending": None,
+            "cause": "deadline",
+        }
+    )
+    left = (clean_up(validation, each) for each in sorted(validation.snapshots))
+    return end_inconclusive(found_nothing, reason, now).and_say(*left)
+
+
+def cancel(validation: Validation, cancelled: Cancelled, now: datetime) -> Decision:
+    """End it at once; a verdict that stands stays."""
+    if validation.step == "reporting":
+        return finish(validation, now)
+    if validation.step == "mending":
+        failed = failure_stands(validation, mending.undone(validation, cancelled.why), now)
+        said = (each.message for each in failed.outgoing)
+        cleanups = (each for each in said if isinstance(each, CleanupRequested))
+        return finish(failed.validation, now).and_say(*cleanups)
+    at = validation.step.replace("_", " ")
+    return end_inconclusive(validation, f"{cancelled.why}; it was at: {at}.", now)

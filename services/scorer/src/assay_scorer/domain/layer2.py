@@ -1,0 +1,123 @@
+"""Layer 2: approved skills are tested again on the candidate, which is mended where it broke any.
+
+Each function says what comes next, as `conductor.decide` does for layer 1.
+"""
+
+from datetime import datetime
+
+from assay_contracts.base import Result
+from assay_contracts.grades import RunGraded
+from assay_contracts.runs import RunFinished
+from assay_scorer.domain import mending, reasons
+from assay_scorer.domain.decisions import Decision, conclude, enter, with_items
+from assay_scorer.domain.environment import ApprovedSkill, Regression
+from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.work import clean_up, open_work, work_for
+from assay_scorer.domain.work_items import WorkItem
+
+
+def ask_for_regressions(validation: Validation, approved: list[ApprovedSkill]) -> Decision:
+    """Test these skills again, all side by side."""
+    asked = validation.model_copy(
+        update={
+            "step": "regression",
+            "regressions": tuple(Regression(skill=each) for each in approved),
+            "pieces": tuple(WorkItem(what="regression", skill=each.name) for each in approved),
+        }
+    )
+    return Decision(asked).and_say(*open_work(asked))
+
+
+def regression_ran(validation: Validation, item: WorkItem, run: RunFinished) -> Decision:
+    """A skill has done its tasks again; they are graded next."""
+    # The online run tells what was installed; two hundred copies of it would tell no more.
+    lean = run.model_copy(update={"packages_before": (), "packages_after": ()})
+    grading = WorkItem(what="regression_grading", skill=item.skill)
+    ran = with_items(with_regression(validation, item, {"run": lean}), item, (grading,))
+    return Decision(ran).and_say(work_for(ran, grading))
+
+
+def regression_graded(
+    validation: Validation, item: WorkItem, graded: RunGraded, now: datetime
+) -> Decision:
+    """A skill was graded again; the last one leads to the verdict, or to mending."""
+    after = with_items(with_regression(validation, item, {"graded": graded}), item)
+    if after.pieces:
+        return Decision(after)
+    assert after.scores is not None
+    if not after.broken:
+        tested = len(after.regressions)
+        reason = f"{reasons.reached(after.scores)} All {tested} approved skills still work on it."
+        return conclude(after, "passed", reason, now)
+    installs = mending.remedy(after)
+    if not installs:
+        return conclude(after, "failed", reasons.breaks(after), now)
+    return enter(mending.begun(after, installs, tuple(reasons.broken(after))), "mending", now)
+
+
+def with_regression(
+    validation: Validation, item: WorkItem, update: dict[str, object]
+) -> Validation:
+    """More is known about the skill that this work is about."""
+    regressions = tuple(
+        each.model_copy(update=update) if each.skill.name == item.skill else each
+        for each in validation.regressions
+    )
+    return validation.model_copy(update={"regressions": regressions})
+
+
+def mending_answered(
+    validation: Validation, item: WorkItem, result: Result, now: datetime
+) -> Decision:
+    """Work of mending has ended well; what belongs to no step of it changes nothing."""
+    match item.what, result:
+        case "mending", RunFinished():
+            return _go_on_mending(validation, mending.installed(validation, result), now)
+        case "mending_run", RunFinished():
+            grading = WorkItem(what="mending_grading", skill=item.skill)
+            ran = with_items(mending.ran(validation, item, result), item, (grading,))
+            return _go_on_mending(validation, ran, now)
+        case "mending_grading", RunGraded():
+            graded = with_items(mending.graded(validation, item, result), item)
+            return _go_on_mending(validation, graded, now)
+        case _:
+            return Decision(validation)
+
+
+def _go_on_mending(before: Validation, after: Validation, now: datetime) -> Decision:
+    """Ask for what is new, or end the attempt where its outcome is known."""
+    assert after.mending is not None
+    if after.mending.outcome == "undone":
+        return failure_stands(before, after, now)
+    if mending.is_mended(after):
+        return _mended(after, now)
+    asked_for = {item.key for item in before.pieces}
+    new = [item for item in after.pieces if item.key not in asked_for]
+    return Decision(after).and_say(*(work_for(after, item) for item in new))
+
+
+def _mended(validation: Validation, now: datetime) -> Decision:
+    assert validation.scores is not None
+    assert validation.candidate is not None
+    kept = mending.mended(validation)
+    assert kept.mending is not None
+    reason = (
+        f"{reasons.reached(validation.scores)} In the environment it left, approved skills no "
+        f"longer completed their tasks: {'; '.join(kept.mending.broken)}. With "
+        f"{mending.described(kept.mending.installs)} instead, all {len(kept.regressions)} do, and "
+        f"its own tasks are done too."
+    )
+    replaced = clean_up(validation, validation.candidate)
+    return conclude(kept, "passed", reason, now).and_say(replaced)
+
+
+def failure_stands(before: Validation, undone: Validation, now: datetime) -> Decision:
+    """Mending did not help: the skill fails as it did before, and what was tried goes."""
+    assert undone.mending is not None
+    tried = (
+        f" Installing {mending.described(undone.mending.installs)} instead did not help: "
+        f"{undone.mending.detail}."
+    )
+    concluded = conclude(undone, "failed", reasons.breaks(undone) + tried, now)
+    unused = before.mending.snapshot if before.mending else None
+    return concluded.and_say(clean_up(undone, unused)) if unused else concluded

@@ -1,0 +1,1 @@
+"""What runs by the clock, each on `assay_servicekit.periodic`."""

@@ -1,0 +1,5 @@
+args <- commandArgs(trailingOnly = TRUE)
+data <- read.csv(args[1])
+fit <- aov(height ~ group, data = data)
+print(summary(fit))
+print(TukeyHSD(fit))
