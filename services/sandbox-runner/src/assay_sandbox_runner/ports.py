@@ -35,8 +35,11 @@ class Bundles(Protocol):
     def mounted(self, skills: Sequence[MountedSkill]) -> AbstractAsyncContextManager[MountedSkills]:
         """The skills laid out in a folder that goes away afterwards. Raises StoreFailed."""
 
-    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
-        """What the text files of the skills of these names say, long ones cut off."""
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> Mapping[str, str]:
+        """What each text file of the skills of these names says, long ones cut off.
+
+        Keys are paths that begin with the skill's name.
+        """
 
 
 class Traces(Protocol):

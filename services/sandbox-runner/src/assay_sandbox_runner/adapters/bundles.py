@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
@@ -59,12 +59,10 @@ class BundlesOnDisk:
             files = await asyncio.to_thread(_lay_out, unpacked, folder)
             yield MountedSkills(folder=folder, files=files)
 
-    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
-        """What the text files of the skills of these names say, long ones cut off."""
-        paths = [
-            skills.folder / name / file for name in names for file in sorted(skills.files[name])
-        ]
-        return await asyncio.to_thread(_texts, paths)
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> Mapping[str, str]:
+        """What each text file of the skills of these names says, long ones cut off."""
+        paths = [f"{name}/{file}" for name in names for file in sorted(skills.files[name])]
+        return await asyncio.to_thread(_texts, skills.folder, paths)
 
     def sweep(self) -> list[str]:
         """Remove what dead processes left behind and bundles long unused; returns their names."""
@@ -108,9 +106,13 @@ class BundlesOnDisk:
             os.close(handle)
 
 
-def _texts(paths: Sequence[Path]) -> list[str]:
-    heads = [_head(path) for path in paths]
-    return [head.decode("utf-8", errors="replace") for head in heads if b"\0" not in head]
+def _texts(folder: Path, paths: Sequence[str]) -> dict[str, str]:
+    heads = {path: _head(folder / path) for path in paths}
+    return {
+        path: head.decode("utf-8", errors="replace")
+        for path, head in heads.items()
+        if b"\0" not in head
+    }
 
 
 def _head(path: Path) -> bytes:
