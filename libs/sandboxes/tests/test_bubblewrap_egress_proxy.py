@@ -130,6 +130,22 @@ async def test_a_connection_is_carried_out_and_back(online: Sandbox, host: str) 
     assert await printed(online, program) == "b'hello'\n"
 
 
+@pytest.mark.parametrize(
+    ("host", "destination"), [(FOUR, f"{FOUR}:80"), (SIX, f"[{SIX}]:80"), (NAME, NAME)]
+)
+async def test_what_is_carried_is_listed_by_the_name_that_led_there(
+    online: Sandbox, host: str, destination: str
+) -> None:
+    await printed(
+        online,
+        "import socket\nfor _ in range(2):\n"
+        f"    socket.create_connection(('{host}', 80), 10).close()",
+    )
+    (call,) = await online.network_calls()
+    assert (call.destination, call.attempts) == (destination, 2)
+    assert call.programs[0].command_line == "python3 -"
+
+
 async def test_a_socket_that_blocks_goes_on_blocking(online: Sandbox) -> None:
     program = (
         f"import os, socket\nthere = socket.socket()\nthere.connect(('{FOUR}', 80))\n"

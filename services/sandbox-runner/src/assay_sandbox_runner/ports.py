@@ -46,8 +46,11 @@ class Bundles(Protocol):
     async def manual(self, skills: MountedSkills, name: str) -> str:
         """The SKILL.md of one of them; empty where that skill is not among them."""
 
-    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
-        """What the text files of the skills of these names say, long ones cut off."""
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> Mapping[str, str]:
+        """What each text file of the skills of these names says, long ones cut off.
+
+        Keys are paths that begin with the skill's name.
+        """
 
     async def file_texts(
         self, skills: MountedSkills, files: Collection[tuple[str, str]]

@@ -74,19 +74,17 @@ class BundlesOnDisk:
         head = await asyncio.to_thread(_head, skills.folder / name / SKILL_MD)
         return head.decode("utf-8", errors="replace")
 
-    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> list[str]:
-        """What the text files of the skills of these names say, long ones cut off."""
-        paths = [
-            skills.folder / name / file for name in names for file in sorted(skills.files[name])
-        ]
-        return await asyncio.to_thread(_texts, paths)
+    async def texts(self, skills: MountedSkills, names: Sequence[str]) -> Mapping[str, str]:
+        """What each text file of the skills of these names says, long ones cut off."""
+        paths = [f"{name}/{file}" for name in names for file in sorted(skills.files[name])]
+        return await asyncio.to_thread(_texts, skills.folder, paths)
 
     async def file_texts(
         self, skills: MountedSkills, files: Collection[tuple[str, str]]
     ) -> list[str]:
         """As `texts`, of these files alone: each a skill's folder name and a path below it."""
-        paths = [skills.folder / name / file for name, file in sorted(files)]
-        return await asyncio.to_thread(_texts, paths)
+        paths = [f"{name}/{file}" for name, file in sorted(files)]
+        return list((await asyncio.to_thread(_texts, skills.folder, paths)).values())
 
     def sweep(self) -> list[str]:
         """Remove what dead processes left behind and bundles long unused; returns their names."""
@@ -130,9 +128,13 @@ class BundlesOnDisk:
             os.close(handle)
 
 
-def _texts(paths: Sequence[Path]) -> list[str]:
-    heads = [_head(path) for path in paths]
-    return [head.decode("utf-8", errors="replace") for head in heads if b"\0" not in head]
+def _texts(folder: Path, paths: Sequence[str]) -> dict[str, str]:
+    heads = {path: _head(folder / path) for path in paths}
+    return {
+        path: head.decode("utf-8", errors="replace")
+        for path, head in heads.items()
+        if b"\0" not in head
+    }
 
 
 def _head(path: Path) -> bytes:

@@ -208,7 +208,7 @@ class CarryOutRun:
         if not observed or files is None:
             return attribute_calls(observed, [task.window for task in tasks], None)
         texts = await self.bundles.texts(run.skills, (name,))
-        skill = await asyncio.to_thread(skill_under_test, name, files, texts)
+        skill = await asyncio.to_thread(skill_under_test, name, files, list(texts.values()))
         return attribute_calls(observed, [task.window for task in tasks], skill)
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
