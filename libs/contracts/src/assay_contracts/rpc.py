@@ -244,17 +244,17 @@ class SkillDetail(SkillSummary):
     full_test_results: FullTestSkill | None = None
     """How the skill fared in the last full test that came to an end with it."""
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def format_valid(self) -> bool:
         return not self.format_errors
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def format_errors(self) -> tuple[str, ...]:
         return messages_of(self.findings, "error")
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def format_warnings(self) -> tuple[str, ...]:
         return messages_of(self.findings, "warning")

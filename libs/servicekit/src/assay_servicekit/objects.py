@@ -44,7 +44,7 @@ class ObjectStore:
 
         async def write() -> None:
             meta = ObjectMeta(options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES))
-            await (await self._bucket(bucket)).put(key, data, meta)  # type: ignore[arg-type]
+            await (await self._bucket(bucket)).put(key, data, meta)  # type: ignore[arg-type]  # typed too narrowly
 
         await self._within_time(f"writing {bucket}/{key}", write)
 
@@ -88,7 +88,7 @@ class ObjectStore:
 
         async def read() -> None:
             # Without `writeinto` the client joins the chunks in quadratic time.
-            await (await self._bucket(bucket)).get(key, writeinto=target)  # type: ignore[arg-type]
+            await (await self._bucket(bucket)).get(key, writeinto=target)  # type: ignore[arg-type]  # typed too narrowly
 
         await self._within_time(f"reading {bucket}/{key}", read)
 

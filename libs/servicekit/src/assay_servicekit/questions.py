@@ -133,7 +133,7 @@ class Questions:
             async with asyncio.timeout(within_s):
                 if subscriptions and self._connection().is_connected:
                     await asyncio.gather(
-                        *(heard.drain() for heard in subscriptions)  # type: ignore[no-untyped-call]
+                        *(heard.drain() for heard in subscriptions)  # type: ignore[no-untyped-call]  # nats-py's
                     )
                 if self._under_way:
                     await asyncio.wait(self._under_way)

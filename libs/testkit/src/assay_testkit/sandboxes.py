@@ -10,6 +10,7 @@ from assay_sandboxes.conformance.under_test import REAL_SHELL, ProviderUnderTest
 from assay_sandboxes.port import Sandbox
 from assay_testkit.daytona.double import DaytonaDouble
 from assay_testkit.daytona.provider import provider_for
+from assay_testkit.servers import private_folder
 
 
 @pytest.fixture
@@ -26,10 +27,12 @@ async def bubblewrap(tmp_path: Path, skills: Path) -> AsyncIterator[ProviderUnde
 
 
 @pytest.fixture
-async def double(tmp_path: Path) -> AsyncIterator[DaytonaDouble]:
+async def double() -> AsyncIterator[DaytonaDouble]:
     """A stand-in for Daytona, with real processes behind it."""
-    async with DaytonaDouble(tmp_path / "double").serving() as serving:
-        yield serving
+    # Its sandboxes are spoken to over sockets, whose paths must be short.
+    with private_folder() as folder:
+        async with DaytonaDouble(folder / "double").serving() as serving:
+            yield serving
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def calls_of(
     calls = LogicalCalls()
     looked_up: Counter[tuple[str | None, str]] = Counter()
     asked: Counter[tuple[str | None, str, int]] = Counter()
-    for event in _without_repeats(_without_resolving(events, host)):
+    for event in _without_repeats(_without_resolving(events, host, search)):
         if isinstance(event, Queried):
             destination = without_search_domain(event.ask, search)
             asked[event.process, event.ask, event.kind] += 1
@@ -141,11 +141,14 @@ def calls_of(
     return calls.listed()
 
 
-def _without_resolving(events: Sequence[Event], host: str) -> Iterable[Event]:
+def _without_resolving(
+    events: Sequence[Event], host: str, search: Collection[str]
+) -> Iterable[Event]:
     """Leave out what goes to the sandbox itself, and connections that questions went over."""
     for position, event in enumerate(events):
         if isinstance(event, Queried):
-            if event.ask != host.lower() and not is_own_name(event.ask):
+            name = without_search_domain(event.ask, search)
+            if name != host.lower() and not is_own_name(name):
                 yield event
             continue
         address, _, port = event.to.rpartition(":")

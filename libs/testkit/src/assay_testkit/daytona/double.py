@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import socketio  # type: ignore[import-untyped]
+import socketio  # type: ignore[import-untyped]  # it has none
 from aiohttp import BodyPartReader, MultipartWriter, web
 
 from assay_testkit.daytona.resources import (
