@@ -67,7 +67,7 @@ PIP = "/usr/bin/python3 /usr/bin/pip3"
         (a_call(RUN, "pip install disguised"), "skill"),
         # what it documents
         (a_call("python3 scripts/forecast.py Rome", "python3 scripts/forecast.py Rome"), "skill"),
-        (a_call("pip install forecast-kit", f"{PIP} install forecast-kit", to="pypi.org"), "skill"),
+        (a_call("pip install forecast-kit", f"{PIP} install forecast-kit", to="b.test"), "skill"),
         (a_call("pip install forecast_kit==2", f"{PIP} install forecast_kit==2"), "skill"),
         (a_call("npx weather-cli Rome", "npm exec weather-cli Rome"), "skill"),
         (a_call("curl https://files.example/stations.csv", "curl https://files.example/stations.csv",
@@ -86,7 +86,7 @@ PIP = "/usr/bin/python3 /usr/bin/pip3"
         (a_call("pip install tabulate", f"{PIP} install tabulate", cwd=None), "skill"),
         (a_call("true", to="unknown"), "skill"),
         # package managers on an errand of the agent's
-        (a_call("pip install tabulate", f"{PIP} install tabulate", to="pypi.org"),
+        (a_call("pip install tabulate", f"{PIP} install tabulate", to="b.test"),
          "package_manager"),
         (a_call("pip install tabulate"), "package_manager"),
         (a_call("pip install -i https://i.example/simple tabulate",
@@ -123,7 +123,7 @@ def test_cause(call: ObservedCall, cause: NetworkCause, skill: SkillUnderTest) -
 
 def test_calls_are_told_with_program_attempts_and_cause(skill: SkillUnderTest) -> None:
     made = ObservedCall(
-        NOON, "pypi.org", "pip install x", TASK, "7-1", (RunningProgram("pip install x", TASK),), 6
+        NOON, "b.test", "pip install x", TASK, "7-1", (RunningProgram("pip install x", TASK),), 6
     )
     (call,) = attribute_calls([made], [], skill)
     assert (call.program, call.attempts, call.cause) == ("pip install x", 6, "package_manager")
