@@ -172,9 +172,10 @@ def skill_zip(*more: Entry, skill_md: bytes = SKILL_MD) -> bytes:
 
 def refusals(data: bytes) -> set[str]:
     """The codes of all errors in a zip, which was checked in time and spoken of in safe words."""
-    started = time.monotonic()
+    # What the processor spent on it: a busy machine says nothing about the check.
+    started = time.process_time()
     checked = check_archive(io.BytesIO(data), filename="upload.zip")
-    assert time.monotonic() - started < LONGEST_CHECK_S
+    assert time.process_time() - started < LONGEST_CHECK_S
     assert (checked.manifest is None) == bool(checked.errors)
     assert all(finding.fix and finding.message for finding in checked.findings)
     assert all((finding.path or "").isprintable() for finding in checked.findings)
