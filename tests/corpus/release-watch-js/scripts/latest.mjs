@@ -5,7 +5,7 @@ if (names.length === 0) {
 }
 for (const name of names) {
   try {
-    const answer = await fetch(`https://registry.npmjs.org/${name}`, { signal: AbortSignal.timeout(15000) });
+    const answer = await fetch(`https://registry.example.com/${name}`, { signal: AbortSignal.timeout(15000) });
     if (!answer.ok) throw new Error(`registry says ${answer.status}`);
     const { "dist-tags": tags, time } = await answer.json();
     console.log(`${name} ${tags.latest} ${time[tags.latest].slice(0, 10)}`);
