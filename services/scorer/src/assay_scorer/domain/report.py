@@ -124,6 +124,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_before=len(run.packages_before),
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
+                installations=run.installations,
                 timings=run.timings,
             )
 
