@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
+from assay_contracts.coverage import Coverage, TaskShows
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
@@ -163,6 +164,9 @@ class TaskOutcome(Model):
     answer: str = Field(max_length=4000)
     attribution: Attribution | None = None
     """What part the skill under test had; none in older data."""
+    shows: TaskShows | None = None
+    """What it shows of what the skill documents, where the built-in model did it: that follows the
+    document and does nothing else. None where an LLM did it."""
 
     def used(self, skill: str) -> bool:
         """Whether the trace shows that the skill of this name was used."""
@@ -251,6 +255,8 @@ class RunFinished(CountsNetworkCalls, Result):
     network_calls: tuple[NetworkCall, ...] = ()
     network_calls_omitted: int = Field(default=0, ge=0)
     """How many more there were than a message can list."""
+    coverage: Coverage | None = None
+    """What of the skill under test was tried; none where agents were not shown it."""
     near_misses: tuple[NearMissOutcome, ...] = ()
     """Those that could be tried."""
     neighbours: tuple[str, ...] = ()
