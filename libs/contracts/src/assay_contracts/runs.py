@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field, StringConstraints
 from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.coverage import Coverage, TaskShows
+from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
@@ -187,6 +188,8 @@ class SandboxProof(Model):
     kind: SandboxKind
     base: str
     """Snapshot it was created from, or `base`."""
+    environment: EnvironmentDigest | None = None
+    """What it had when it was opened; older runners do not say."""
     network: NetworkMode
     proof: str
     """What the probe from inside did and saw."""
@@ -265,6 +268,8 @@ class RunFinished(CountsNetworkCalls, Result):
     candidate: str | None = None
     candidate_expires_at: AwareDatetime | None = None
     """Until when the snapshot is there if nobody asks to keep it; not said by older runners."""
+    sealed: SealedEnvironment | None = None
+    """What the candidate is made of; none where nothing was to be kept, and from older runners."""
     packages_before: tuple[Package, ...] = ()
     packages_after: tuple[Package, ...] = ()
     offered: tuple[Package, ...] = ()
@@ -289,6 +294,8 @@ class RunRequested(Work):
     skills: tuple[MountedSkill, ...]
     base: str | None = None
     """Snapshot to start from; none means the base environment."""
+    without: tuple[str, ...] = ()
+    """Skills whose parts of that environment are to be left out: they were deleted."""
     install: tuple[Package, ...] = ()
     """What to install before the tasks."""
     capture: str | None = None
