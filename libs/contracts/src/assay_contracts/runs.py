@@ -6,6 +6,8 @@ from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
+from assay_contracts.coverage import Coverage, TaskShows
+from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
 from assay_contracts.obstacles import Obstacle
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
@@ -176,6 +178,9 @@ class TaskOutcome(Model):
     """What part the skill under test had; none in older data."""
     obstacles: tuple[Obstacle, ...] = ()
     """What stood in the way of the work and was not overcome, the first of many."""
+    shows: TaskShows | None = None
+    """What it shows of what the skill documents, where the built-in model did it: that follows the
+    document and does nothing else. None where an LLM did it."""
 
     def used(self, skill: str) -> bool:
         """Whether the trace shows that the skill of this name was used."""
@@ -196,6 +201,8 @@ class SandboxProof(Model):
     kind: SandboxKind
     base: str
     """Snapshot it was created from, or `base`."""
+    environment: EnvironmentDigest | None = None
+    """What it had when it was opened; older runners do not say."""
     network: NetworkMode
     proof: str
     """What the probe from inside did and saw."""
@@ -285,6 +292,8 @@ class RunFinished(CountsNetworkCalls, Result):
     network_calls: tuple[NetworkCall, ...] = ()
     network_calls_omitted: int = Field(default=0, ge=0)
     """How many more there were than a message can list."""
+    coverage: Coverage | None = None
+    """What of the skill under test was tried; none where agents were not shown it."""
     near_misses: tuple[NearMissOutcome, ...] = ()
     """Those that could be tried."""
     neighbours: tuple[str, ...] = ()
@@ -293,6 +302,8 @@ class RunFinished(CountsNetworkCalls, Result):
     candidate: str | None = None
     candidate_expires_at: AwareDatetime | None = None
     """Until when the snapshot is there if nobody asks to keep it; not said by older runners."""
+    sealed: SealedEnvironment | None = None
+    """What the candidate is made of; none where nothing was to be kept, and from older runners."""
     packages_before: tuple[Package, ...] = ()
     packages_after: tuple[Package, ...] = ()
     offered: tuple[Package, ...] = ()
@@ -319,6 +330,8 @@ class RunRequested(Work):
     skills: tuple[MountedSkill, ...]
     base: str | None = None
     """Snapshot to start from; none means the base environment."""
+    without: tuple[str, ...] = ()
+    """Skills whose parts of that environment are to be left out: they were deleted."""
     install: tuple[Package, ...] = ()
     """What to install before the tasks, at exactly these versions."""
     dependencies: Dependencies = Dependencies()
