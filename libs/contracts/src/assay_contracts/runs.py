@@ -8,7 +8,7 @@ from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, Result, Work
 from assay_contracts.coverage import Coverage, TaskShows
 from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
-from assay_contracts.obstacles import Obstacle
+from assay_contracts.obstacles import LimitKind, Obstacle
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
@@ -21,8 +21,6 @@ NetworkMode = Literal["open", "blocked"]
 NetworkCause = Literal["skill", "package_manager", "agent"]
 """Whose doing a network call was: the skill's programs and what it tells agents to do, a package
 manager fetching what the skill does not name, or the agent's own idea."""
-NetworkProblem = Literal["unresolved", "denied", "unreachable"]
-"""Why a call got nowhere: its name did not resolve, the policy forbids it, or nobody answered."""
 InstallFailureCause = Literal["unavailable", "limit", "missing", "conflict", "broken"]
 """Why something declared could not be installed. Not the skill's: `unavailable` (the package index
 could not be reached), `limit` (of our sandbox). The skill's: `missing` (there is no such package or
@@ -94,8 +92,6 @@ class NetworkCall(Model):
     """Command line of the process that made it; none where that is not known."""
     cause: NetworkCause | None = None
     """Whose doing it was; older runners do not say."""
-    problem: NetworkProblem | None = None
-    """Why it got nowhere, where that is known."""
 
     @property
     def counts(self) -> bool:
@@ -114,6 +110,8 @@ class TraceStep(Model):
     failed: bool = False
     """The tool itself refused or broke; a command that ran and ended badly has an exit code."""
     exit_code: int | None = None
+    limits_hit: tuple[LimitKind, ...] = ()
+    """Limits of the sandbox that the sandbox itself saw the command run into."""
     skill_text: tuple[tuple[int, int], ...] = ()
     """Where in the output stands text of a skill's files word for word: start and end, in order."""
     at: AwareDatetime

@@ -18,6 +18,7 @@ from assay_sandbox_runner.settings import Settings
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
+from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
@@ -25,7 +26,7 @@ from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
-from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
+from assay_sandboxes.port import SKILLS, SandboxProvider
 from assay_sandboxes.providers import open_provider
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
@@ -63,6 +64,7 @@ def carry_out_run(
     settings: Settings, bus: Bus, provider: SandboxProvider, bundles: BundlesOnDisk
 ) -> CarryOutRun:
     managers = package_managers(skills=SKILLS)
+    limits = settings.limits(output_bytes=OUTPUT_BYTES)
     return CarryOutRun(
         provider=provider,
         bundles=bundles,
@@ -77,16 +79,13 @@ def carry_out_run(
         work_on_task=WorkOnTask(
             check=CheckTask(find_pattern=find_pattern, command_seconds=settings.check_seconds),
             read_results=ReadResults(read_documents=read_documents, find_passages=find_passages),
+            find_obstacles=FindObstacles(limits=limits),
             bundles=bundles,
         ),
         try_near_misses=TryNearMisses(),
         install_packages=InstallPackages(managers=managers),
         find_other_versions=FindOtherVersions(managers=managers),
-        limits=Limits(
-            command_seconds=settings.command_seconds,
-            output_bytes=OUTPUT_BYTES,
-            memory_bytes=settings.sandbox_memory_mb * 1024**2,
-        ),
+        limits=limits,
         task_seconds=settings.task_seconds,
         snapshot_ttl=settings.snapshot_ttl,
     )

@@ -30,6 +30,7 @@ from assay_sandbox_runner.domain.network_causes import skill_under_test
 from assay_sandbox_runner.domain.packages import keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
+from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds, skill_needs
 from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import (
@@ -41,6 +42,7 @@ from assay_sandbox_runner.ports import (
     StoreFailed,
     Traces,
 )
+from assay_sandbox_runner.use_cases.find_obstacles import OUTSIDE_TASKS
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
@@ -161,7 +163,15 @@ class CarryOutRun:
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
+                needs=await self._needs(request, skills),
             )
+
+    async def _needs(self, request: RunRequested, skills: MountedSkills) -> SkillNeeds:
+        files = skills.files.get(request.skill_name)
+        if files is None:
+            return NOTHING_NEEDED
+        texts = await self.bundles.texts(skills, (request.skill_name,))
+        return await asyncio.to_thread(skill_needs, files, texts, request.dependencies)
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
         if not request.tasks:
@@ -202,7 +212,11 @@ class CarryOutRun:
         self, run: OpenRun, tasks: Sequence[TaskRecord]
     ) -> tuple[NetworkCall, ...]:
         """Those of the tasks: without any, what reached out was our own installing."""
-        observed = await run.sandbox.network_calls() if tasks else []
+        observed = [
+            call
+            for call in (await run.sandbox.network_calls() if tasks else [])
+            if call.cwd != OUTSIDE_TASKS
+        ]
         name = run.request.skill_name
         files = run.skills.files.get(name)
         if not observed or files is None:

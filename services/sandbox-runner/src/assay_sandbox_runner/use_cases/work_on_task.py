@@ -18,12 +18,14 @@ from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
 from assay_sandbox_runner.domain.produced_files import checked_paths
 from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds
 from assay_sandbox_runner.domain.skill_text import passages_of, skill_files_read
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
 from assay_sandbox_runner.domain.work_done import NOTHING_DONE
 from assay_sandbox_runner.ports import Bundles, ExecutingAgents, MountedSkills
 from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles, FoundObstacles
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandboxes.port import SKILLS, WORKSPACE, Sandbox, SandboxUnavailable
 
@@ -47,6 +49,8 @@ class OpenRun:
     agents: ExecutingAgents
     stopwatch: Stopwatch
     """Runs while a command in the sandbox does."""
+    needs: SkillNeeds = NOTHING_NEEDED
+    """What that skill names; nothing where it is not shown to agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ class WorkOnTask:
 
     check: CheckTask
     read_results: ReadResults
+    find_obstacles: FindObstacles
     bundles: Bundles
 
     async def __call__(
@@ -108,6 +113,14 @@ class WorkOnTask:
             task.checks, work, sandbox=run.sandbox, folder=folder, stopwatch=run.stopwatch
         )
         used = skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder)
+        found = await self.find_obstacles(
+            work.steps,
+            sandbox=run.sandbox,
+            folder=folder,
+            needs=run.needs,
+            skills_steps=_skills_steps(run, work.steps, folder),
+            hosts_matter=run.sandbox.proof().network == "open",
+        )
         trace = Trace(
             task_id=task.task_id,
             prompt=task.prompt,
@@ -116,14 +129,20 @@ class WorkOnTask:
             files_made=made[:_LISTED_FILES],
             produced=produced,
             skills_used=used,
-            attribution=_attribution(run, work.steps, used, folder),
+            attribution=_attribution(run, work.steps, used, folder, found),
+            obstacles=found.every,
             checks=with_results_before(checked, checked_before),
             bounds_hit=work.bounds_hit,
         )
         key = f"{run.request.step_id}/{run.request.attempt}/{task.task_id}.json"
         return TaskRecord(
             trace=trace,
-            outcome=outcome_of(trace, key=key, seconds=time.perf_counter() - began),
+            outcome=outcome_of(
+                trace,
+                key=key,
+                seconds=time.perf_counter() - began,
+                unovercome=found.unovercome,
+            ),
             window=TaskWindow(task.task_id, folder, started, datetime.now(UTC)),
         )
 
@@ -159,8 +178,21 @@ class WorkOnTask:
         return results
 
 
+def _skills_steps(run: OpenRun, steps: Sequence[TraceStep], folder: str) -> frozenset[int]:
+    """The steps that run a program of the skill, or a command that it names."""
+    skill = run.request.skill_name
+    files = run.skills.files.get(skill, frozenset())
+    ran = programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
+    named = (index for index, step in enumerate(steps) if run.needs.names_what_runs(step))
+    return frozenset([*(each.step for each in ran), *named])
+
+
 def _attribution(
-    run: OpenRun, steps: Sequence[TraceStep], used: Sequence[SkillUse], folder: str
+    run: OpenRun,
+    steps: Sequence[TraceStep],
+    used: Sequence[SkillUse],
+    folder: str,
+    found: FoundObstacles,
 ) -> Attribution | None:
     """What part the skill that the task is about had in it; none where agents are not shown it."""
     skill = run.request.skill_name
@@ -171,6 +203,7 @@ def _attribution(
         programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
         was_used=any(use.skill == skill for use in used),
         manual=run.manual,
+        hindered_steps={each.step for each in found.every if each.step is not None},
     )
 
 

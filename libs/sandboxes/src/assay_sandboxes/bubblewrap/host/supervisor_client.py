@@ -36,6 +36,8 @@ class SupervisorClient:
         self._loop = asyncio.get_running_loop()
         self._lost: str | None = None
         self._exits: dict[int, asyncio.Future[int]] = {}
+        self.worked: dict[int, float] = {}
+        """Of requests that were ended: the processor's time that they had taken, in seconds."""
         self.ready: asyncio.Future[Ready] = self._loop.create_future()
         self._loop.add_reader(self._socket, self._hear)
 
@@ -129,6 +131,9 @@ class SupervisorClient:
             number, code = message["id"], message["code"]
             assert isinstance(number, int)
             assert isinstance(code, int)
+            worked = message.get("worked")
+            if isinstance(worked, float):
+                self.worked[number] = worked
             exited = self._exits.pop(number, None)
             if exited is not None and not exited.done():
                 exited.set_result(code)
