@@ -19,16 +19,24 @@ class TaskFile(Model):
     path: str
     """Relative to the task's folder."""
     content: str
-    encoding: Literal["utf-8", "base64"] = "utf-8"
-    """How `content` stands for the file's bytes: as text, or in Base64."""
+    encoding: Literal["text", "base64"] = "text"
+    """How the content is written down: a picture or a document goes as Base64."""
 
     @model_validator(mode="after")
-    def _is_readable(self) -> Self:
+    def _is_readable(self) -> "TaskFile":
         if self.encoding == "base64":
             try:
                 base64.b64decode(self.content, validate=True)
             except binascii.Error as error:
-                raise ValueError(f"{self.path!r} is not in Base64: {error}") from error
+                raise ValueError(f"the content of {self.path!r} is no Base64") from error
+        return self
+
+    def to_bytes(self) -> bytes:
+        """What the file holds."""
+        if self.encoding == "base64":
+            return base64.b64decode(self.content)
+        return self.content.encode()
+                raise ValueError(f"the content of {self.path!r} is no Base64") from error
         return self
 
     @classmethod
@@ -44,12 +52,13 @@ class TaskFile(Model):
 
     @property
     def is_text(self) -> bool:
-        return self.encoding == "utf-8"
+        return self.encoding == "text"
 
-    @property
-    def data(self) -> bytes:
-        """The file's bytes."""
-        return self.content.encode() if self.is_text else base64.b64decode(self.content)
+    def to_bytes(self) -> bytes:
+        """What the file holds."""
+        if self.encoding == "base64":
+            return base64.b64decode(self.content)
+        return self.content.encode()
 
 
 class _Check(Model):

@@ -59,6 +59,8 @@ class ReportRef(Model):
     json_key: str
     markdown_key: str
     """Keys in the `reports` bucket."""
+    attestation_key: str = ""
+    """Key of the signed verdict there, if the deployment signs; empty in older messages."""
 
 
 class ValidationTimings(Model):

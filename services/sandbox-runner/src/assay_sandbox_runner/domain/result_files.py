@@ -32,7 +32,7 @@ class ResultFiles:
     @classmethod
     def of(cls, files: Iterable[TaskFile]) -> "ResultFiles":
         """Those that a task gives, or that somebody made for it; of one path, the last counts."""
-        return cls(contents={posixpath.normpath(file.path): file.data for file in files})
+        return cls(contents={posixpath.normpath(file.path): file.to_bytes() for file in files})
 
     def state_of(self, path: str) -> str:
         """What there is under that path, in words; empty when it is a file that is not empty."""

@@ -45,7 +45,7 @@ async def make_task_folder(sandbox: Sandbox, folder: str, task: Task) -> None:
     if made.exit_code != 0:
         raise SandboxUnavailable(f"The task's folder could not be made: {made.output[:500]}")
     answers = await sandbox.upload(
-        [(posixpath.join(folder, file.path), file.data) for file in task.files]
+        [(posixpath.join(folder, file.path), file.to_bytes()) for file in task.files]
     )
     for answer in answers:
         if answer is not None:
