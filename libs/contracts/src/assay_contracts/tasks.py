@@ -31,14 +31,6 @@ class TaskFile(Model):
                 raise ValueError(f"the content of {self.path!r} is no Base64") from error
         return self
 
-    def to_bytes(self) -> bytes:
-        """What the file holds."""
-        if self.encoding == "base64":
-            return base64.b64decode(self.content)
-        return self.content.encode()
-                raise ValueError(f"the content of {self.path!r} is no Base64") from error
-        return self
-
     @classmethod
     def of(cls, path: str, data: bytes) -> Self:
         """The file of these bytes: as text where it is text."""
