@@ -42,10 +42,6 @@ class TaskFile(Model):
             return cls(path=path, content=base64.b64encode(data).decode(), encoding="base64")
         return cls(path=path, content=text)
 
-    @property
-    def is_text(self) -> bool:
-        return self.encoding == "text"
-
     def to_bytes(self) -> bytes:
         """What the file holds."""
         if self.encoding == "base64":

@@ -114,12 +114,6 @@ def how_it_ended(step: TraceStep) -> str:
     return "refused" if step.failed else "done"
 
 
-def _input_text(file: TaskFile) -> str:
-    if file.is_text:
-        return shortened(file.content, LONGEST_FILE)
-    return f"[not text: {len(file.to_bytes())} bytes]"
-
-
 def _step(number: int, step: TraceStep) -> dict[str, object]:
     return {
         "step": number,
