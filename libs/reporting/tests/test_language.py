@@ -49,7 +49,7 @@ def phrases_of_fixed_sets() -> set[str]:
         *get_args(attribution.ProgramEnd),
         *spaced(get_args(obstacles.ObstacleKind)),
         *spaced(get_args(coverage.ItemKind)),
-        *("command", "file", "pattern"),
+        *("command", "file", "pattern", "program"),
         *_STATES.values(),
         *CAUSES.values(),
         *PART_OF_THE_SKILL.values(),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from assay_contracts.reports import Report
-from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, Task
+from assay_contracts.tasks import Check, CommandCheck, FileCheck, PatternCheck, ProgramCheck, Task
 from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import bullets
 from assay_reporting.text import quoted
@@ -49,5 +49,7 @@ def _check(check: Check) -> str:
                 path=quoted(check.path or "", 200),
                 pattern=quoted(check.pattern, 300),
             )
+        case ProgramCheck():
+            return phrase("a program ends with 0: {program}", program=quoted(check.source, 1500))
         case _:
             assert_never(check)
