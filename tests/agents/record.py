@@ -11,12 +11,12 @@ import tempfile
 from pathlib import Path
 
 from pydantic import SecretStr
+from tests.agents.conftest import Platform, files_below
 
 from assay_agentkit.models import ModelSettings
 from assay_testkit.models import running_model_server
 from assay_testkit.recorder import Recorder
 from assay_testkit.toml_text import recording_text
-from tests.agents.conftest import Platform, files_below
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 HOURS = 3600.0

@@ -6,10 +6,11 @@ The model is whatever answers at an OpenAI-compatible address: a provider, or a 
 import json
 import re
 import threading
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import httpx
 
 from assay_testkit.models import Answer, Request, tools_offered
 from assay_testkit.recordings import MANUAL, SKILLS
@@ -65,13 +66,8 @@ class Recorder:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, request: Request) -> Answer:
-        asked = urllib.request.Request(
-            f"{self.upstream}/chat/completions",
-            json.dumps(request).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(asked, timeout=self.timeout_s) as answer:
-            body = json.load(answer)
+        address = f"{self.upstream}/chat/completions"
+        body = httpx.post(address, json=request, timeout=self.timeout_s).raise_for_status().json()
         with self._lock:
             self.exchanges.append(Exchange(request, body["choices"][0]["message"]))
         return Answer(body=body)
@@ -210,7 +206,9 @@ def _add_call(turn: dict[str, Any], name: str, arguments: dict[str, Any]) -> Non
         quotes = [each["quote"] for each in arguments["evidence"]]
         contested = arguments.get("contested_checks")
         turn.update({"grade": arguments["grade"], "evidence": quotes})
-        turn.update({"reasons": arguments["reasons"]} | ({"contested": contested} if contested else {}))
+        turn.update(
+            {"reasons": arguments["reasons"]} | ({"contested": contested} if contested else {})
+        )
     elif set(arguments) == {argument} and set(turn) <= {"say", key}:
         turn.setdefault(key, []).append(arguments[argument])
     else:

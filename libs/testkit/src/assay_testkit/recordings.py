@@ -16,6 +16,12 @@ _EVIDENCE: Final = ("{{seen ^detail: (.+)}}",)
 """What a check said, where a grader quotes nothing in particular."""
 
 
+_KEYS: Final = frozenset(
+    {"skill", "like", "how", "truth", "control", "limits"}
+    | {"tasks", "near_misses", "planner", "reporter"}
+)
+
+
 class BadRecording(ValueError):
     """A recording says something that the format does not have."""
 
@@ -71,6 +77,8 @@ class Recording:
     """Folder in the repository; its last part is the skill's name."""
     truth: Mapping[str, Any]
     control: bool
+    limits: Mapping[str, float]
+    """Bounds of the platform that this skill is to meet, by their names."""
     tasks: tuple[RecordedTask, ...]
     near_misses: tuple[RecordedNearMiss, ...]
     planned: Conversation
@@ -96,8 +104,7 @@ def recording_of(
 ) -> Recording:
     """One recording from its TOML; `others` are those that it may be `like`."""
     said = {**others[raw["like"]], **raw} if "like" in raw else raw
-    unknown = set(said) - {"skill", "like", "truth", "control", "tasks", "near_misses"}
-    if unknown - {"planner", "reporter", "how"}:
+    if unknown := set(said) - _KEYS:
         raise BadRecording(f"{name}: nothing is known of {sorted(unknown)}")
     skill = raw.get("skill", f"tests/skills/{name}")
     tasks = tuple(_task(each) for each in said["tasks"])
@@ -109,6 +116,7 @@ def recording_of(
         skill=skill,
         truth=raw["truth"],
         control=bool(said.get("control", False)),
+        limits=raw.get("limits", {}),
         tasks=tasks,
         near_misses=near_misses,
         planned=conversation(said.get("planner", ())),

@@ -47,7 +47,11 @@ def _value(value: Any) -> str:
 
 def _text(text: str) -> str:
     is_plain = "'''" not in text and not text.endswith("'") and text.isprintable()
-    if "\n" in text and "'''" not in text and text.replace("\n", "").replace("\t", "").isprintable():
+    if (
+        "\n" in text
+        and "'''" not in text
+        and text.replace("\n", "").replace("\t", "").isprintable()
+    ):
         return f"'''\n{text}'''" if not text.endswith("'") else json.dumps(text, ensure_ascii=False)
     if is_plain and ("\\" in text or '"' in text):
         return f"'{text}'" if "'" not in text else f"'''{text}'''"
@@ -55,4 +59,8 @@ def _text(text: str) -> str:
 
 
 def _key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)
+    return (
+        key
+        if key.replace("_", "").replace("-", "").isalnum() and key.isascii()
+        else json.dumps(key)
+    )

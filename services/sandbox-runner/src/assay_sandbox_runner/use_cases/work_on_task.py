@@ -10,14 +10,22 @@ from typing import Final
 from assay_agentkit.concurrency import run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.attribution import Attribution
-from assay_contracts.runs import RunRequested, SkillUse, TaskOutcome, Trace, TraceStep
+from assay_contracts.runs import (
+    ProducedFile,
+    RunRequested,
+    SkillUse,
+    TaskOutcome,
+    Trace,
+    TraceStep,
+)
 from assay_contracts.tasks import CheckResult, Task
 from assay_sandbox_runner.domain.attribution import attribute_task
 from assay_sandbox_runner.domain.check_results import prove_nothing, with_results_before
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
-from assay_sandbox_runner.domain.produced_files import checked_paths
+from assay_sandbox_runner.domain.produced_files import asked_for, checked_paths
 from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.result_origin import Results, set_aside
 from assay_sandbox_runner.domain.skill_text import passages_of, skill_files_read
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
@@ -116,7 +124,9 @@ class WorkOnTask:
             files_made=made[:_LISTED_FILES],
             produced=produced,
             skills_used=used,
-            attribution=_attribution(run, work.steps, used, folder),
+            attribution=_attribution(
+                run, work.steps, used, folder, _results(task, produced, made, left)
+            ),
             checks=with_results_before(checked, checked_before),
             bounds_hit=work.bounds_hit,
         )
@@ -160,17 +170,34 @@ class WorkOnTask:
 
 
 def _attribution(
-    run: OpenRun, steps: Sequence[TraceStep], used: Sequence[SkillUse], folder: str
+    run: OpenRun,
+    steps: Sequence[TraceStep],
+    used: Sequence[SkillUse],
+    folder: str,
+    results: Results,
 ) -> Attribution | None:
     """What part the skill that the task is about had in it; none where agents are not shown it."""
     skill = run.request.skill_name
     files = run.skills.files.get(skill)
     if files is None:
         return None
+    ran = programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
     return attribute_task(
-        programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
+        ran,
         was_used=any(use.skill == skill for use in used),
         manual=run.manual,
+        results_set_aside=set_aside(steps, ran, results),
+    )
+
+
+def _results(
+    task: Task, produced: Sequence[ProducedFile], made: Sequence[str], left: Mapping[str, str]
+) -> Results:
+    return Results(
+        asked_for=frozenset(asked_for(task, made)),
+        written={path: float(stamp.partition(" ")[2]) for path, stamp in left.items()},
+        texts={file.path: file.text for file in produced},
+        given="\n".join((task.prompt, *(f.content for f in task.files if f.encoding == "text"))),
     )
 
 
