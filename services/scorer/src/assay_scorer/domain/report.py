@@ -74,6 +74,7 @@ def report_ref(skill_id: UUID, validation_id: UUID, *, by_skill: bool = True) ->
         url=f"/api/admin/skills/{skill_id}/{path}",
         json_key=f"{validation_id}.json",
         markdown_key=f"{validation_id}.md",
+        attestation_key=f"{validation_id}.intoto.json",
     )
 
 
