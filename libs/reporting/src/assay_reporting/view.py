@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_contracts.attribution import AttributionKind, counted_grade
+from assay_contracts.base import ModelUse
 from assay_contracts.grades import BEST_GRADE, Grade
 from assay_contracts.reports import (
     ControlReport,
+    RegressionCause,
     RegressionReport,
     RegressionTask,
     Report,
@@ -18,7 +20,6 @@ from assay_contracts.reports import (
     TriggerReport,
 )
 from assay_contracts.runs import (
-    ModelUse,
     NetworkCall,
     NetworkCause,
     RunKind,
@@ -35,6 +36,19 @@ CAUSES: Final[Mapping[NetworkCause | None, str]] = {
     "agent": "the agent's own idea",
 }
 """Whose doing a network call was."""
+
+CHANGED: Final[Mapping[RegressionCause, str]] = {
+    "never_tested": "there was no result yet",
+    "skill": "the skill has changed",
+    "tasks": "its tasks have changed",
+    "environment": "the environment has changed",
+    "models": "models have changed",
+    "prompts": "prompts or the rubric have changed",
+    "neighbours": "a skill that could be taken for it came or went",
+    "over_broad": "the new skill was chosen for what it is not for",
+    "all_demanded": "all are run always",
+}
+"""Why an approved skill was run again."""
 
 
 # -- scores -------------------------------------------------------------------------------------
@@ -250,6 +264,11 @@ def seconds_taken(report: Report) -> float:
 
 def model_seconds(report: Report) -> float:
     return sum(use.seconds for use in report.models)
+
+
+def money_text(money: float | None, currency: str) -> str:
+    """`0.0421 USD`, or that it is not known."""
+    return "not known" if money is None else f"{money:.4f} {currency}"
 
 
 def command_seconds(report: Report) -> float:

@@ -8,6 +8,7 @@ from typing import Final
 
 from assay_contracts.reports import Report
 from assay_reporting.markdown.approved_skills import approved_skills
+from assay_reporting.markdown.confidence import confidence
 from assay_reporting.markdown.costs import costs
 from assay_reporting.markdown.defects import defects
 from assay_reporting.markdown.dependencies import dependencies
@@ -22,6 +23,7 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     verdict,
     score,
     prose,
+    confidence,
     defects,
     trigger,
     lift,

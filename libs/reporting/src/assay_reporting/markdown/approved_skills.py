@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from assay_contracts.reports import RegressionReport, Report
+from assay_contracts.reports import RegressionReport, RegressionRule, Report
 from assay_reporting.markdown.layout import bullets, table
 from assay_reporting.text import quoted
-from assay_reporting.view import NOTHING, uncompleted, version_text
+from assay_reporting.view import CHANGED, NOTHING, uncompleted, version_text
 
 
 def approved_skills(report: Report) -> str:
@@ -16,19 +16,42 @@ def approved_skills(report: Report) -> str:
     parts = (
         "## Approved skills on this environment",
         f"Built on {report.runtime_version}.",
-        table(("skill", "result", "grades (before)"), map(_row, report.regressions)),
+        *(_rule(report.regression_rule) if report.regression_rule else ()),
+        table(("skill", "result", "how", "grades (before)"), map(_row, report.regressions)),
         failed,
         causes,
     )
     return "\n\n".join(part for part in parts if part)
 
 
-def _row(regression: RegressionReport) -> tuple[str, str, str]:
+def _rule(rule: RegressionRule) -> Iterator[str]:
+    """Which were run, and by what that was decided."""
+    if rule.mode == "all":
+        yield f"All {rule.ran} were run: ASSAY_REGRESSION is `all`."
+        return
+    changed = "another environment" if rule.environment_changed else "the environment unchanged"
+    yield (
+        f"{rule.ran} were run and {rule.stood} stood: the skill leaves {changed} "
+        f"(`{rule.environment_digest[:12]}`), and a result stands as long as nothing that it rests "
+        "on has changed."
+    )
+
+
+def _how(regression: RegressionReport) -> str:
+    if regression.stood:
+        when = f" of {regression.tested_at:%Y-%m-%d}" if regression.tested_at else ""
+        where = f" ({quoted(str(regression.tested_in))})" if regression.tested_in else ""
+        return f"stood: nothing changed since the result{when}{where}"
+    causes = ", ".join(map(CHANGED.__getitem__, regression.run_because))
+    return f"run: {causes}" if causes else "run"
+
+
+def _row(regression: RegressionReport) -> tuple[str, str, str, str]:
     grades = ", ".join(
         f"{task.task_id} {task.grade} ({task.grade_before or NOTHING})" for task in regression.tasks
     )
     result = "passed" if regression.passed else "**failed**"
-    return quoted(regression.skill_name), result, grades
+    return quoted(regression.skill_name), result, _how(regression), grades
 
 
 def _failed_tasks(regression: RegressionReport) -> Iterator[str]:

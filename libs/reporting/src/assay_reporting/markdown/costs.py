@@ -1,28 +1,102 @@
 """With which versions the report was made, what models cost, and where the time went."""
 
 from collections.abc import Iterator
+from typing import Final
 
+from assay_contracts.base import ModelUse
+from assay_contracts.costs import CostLine, CostReport
 from assay_contracts.reports import Report
-from assay_contracts.runs import ModelUse
 from assay_reporting.markdown.layout import table
 from assay_reporting.text import quoted
-from assay_reporting.view import model_seconds, only_rehearsed, run_title, seconds_text
+from assay_reporting.view import model_seconds, money_text, only_rehearsed, run_title, seconds_text
 
 
 def costs(report: Report) -> str:
-    return "\n\n".join(
-        (
-            "## Versions and costs",
-            f"Rubric `{report.rubric_version}`",
-            table(
-                ("role", "model", "prompt", "calls", "tokens in", "tokens out", "seconds"),
-                (*map(_use, report.models), _total(report)),
-                numbers=("calls", "tokens in", "tokens out", "seconds"),
-            ),
-            *_times(report),
-            *_who_judged(report),
-        )
+    parts = (
+        "## Versions and costs",
+        f"Rubric `{report.rubric_version}`",
+        *(_models(report) if report.costs is None else _spent(report.costs)),
+        *_times(report),
+        *_who_judged(report),
     )
+    return "\n\n".join(parts)
+
+
+def _models(report: Report) -> Iterator[str]:
+    yield table(
+        ("role", "model", "prompt", "calls", "tokens in", "tokens out", "seconds"),
+        (*map(_use, report.models), _total(report)),
+        numbers=("calls", "tokens in", "tokens out", "seconds"),
+    )
+
+
+# -- by phase -----------------------------------------------------------------------------------
+
+_NUMBERS: Final = ("calls", "tokens in", "cached", "tokens out", "seconds", "money")
+
+
+def _spent(found: CostReport) -> Iterator[str]:
+    lines = (_line(line, found.currency) for line in found.lines)
+    yield table(
+        ("phase", "role", "model", "prompt", *_NUMBERS), (*lines, _sum(found)), numbers=_NUMBERS
+    )
+    yield from _notes(found)
+
+
+def _line(line: CostLine, currency: str) -> tuple[str, ...]:
+    phase = line.phase.replace("_", " ")
+    use = line.use
+    return (
+        f"{phase}, discarded" if line.discarded else phase,
+        use.role,
+        quoted(use.model),
+        use.prompt_version,
+        f"{use.calls} ({use.unanswered} unanswered)" if use.unanswered else str(use.calls),
+        str(use.input_tokens),
+        str(use.cached_tokens),
+        str(use.output_tokens),
+        f"{use.seconds:.2f}",
+        money_text(line.money, currency),
+    )
+
+
+def _sum(found: CostReport) -> tuple[str, ...]:
+    uses = [line.use for line in found.lines]
+    return (
+        "**total**",
+        "",
+        "",
+        "",
+        str(found.calls),
+        str(sum(use.input_tokens for use in uses)),
+        str(sum(use.cached_tokens for use in uses)),
+        str(sum(use.output_tokens for use in uses)),
+        f"{sum(use.seconds for use in uses):.2f}",
+        money_text(found.money, found.currency),
+    )
+
+
+def _notes(found: CostReport) -> Iterator[str]:
+    estimated = sum(line.use.estimated_tokens for line in found.lines)
+    if estimated:
+        yield (
+            f"For some answers the provider gave no count: about {estimated} tokens more, at the "
+            "price of input."
+        )
+    for each in found.unknown:
+        attempts = f"{each.attempts} attempt{'s' if each.attempts > 1 else ''}"
+        yield (
+            f"**Not known:** what {attempts} at {each.phase.replace('_', ' ')} cost: the result "
+            "was lost with its worker, or had not come when this report was written."
+        )
+    if found.unpriced:
+        named = ", ".join(map(quoted, found.unpriced))
+        yield f"No price is set for {named} (ASSAY_MODEL_PRICES)."
+    if found.money_budget is not None:
+        yield f"The validation may cost {money_text(found.money_budget, found.currency)}."
+
+
+# -- by role, in reports from before phases were told apart --------------------------------------
 
 
 def _use(use: ModelUse) -> tuple[str, ...]:

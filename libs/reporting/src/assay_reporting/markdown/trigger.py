@@ -10,9 +10,9 @@ from assay_reporting.view import NOTHING, is_over_broad, precision_text
 
 def trigger(report: Report) -> str:
     found = report.trigger
-    if found is None or not (found.crowd or found.near_misses):
+    if found is None or not (found.crowd or found.near_misses or found.taken):
         return ""
-    return "\n\n".join(("## Trigger", *_choices(found), *_near_misses(found)))
+    return "\n\n".join(("## Trigger", *_choices(found), *_near_misses(found), *_taken(found)))
 
 
 def _choices(found: TriggerReport) -> Iterator[str]:
@@ -36,6 +36,20 @@ def _near_misses(found: TriggerReport) -> Iterator[str]:
     if is_over_broad(found):
         yield "**Weakness:** the description is over-broad; it is chosen for what it is not for."
     yield table(("not for this skill", "stayed silent", "opened"), map(_row, found.near_misses))
+
+
+def _taken(found: TriggerReport) -> Iterator[str]:
+    for each in found.taken:
+        tasks = ", ".join(each.task_ids)
+        whose = quoted(each.skill_name)
+        if each.evidence == "words":
+            yield (
+                f"**Weakness:** by its words it fits {tasks} of {whose} as well as that skill "
+                "does. Nobody tried whether agents take it."
+            )
+            continue
+        failed = f" Not completed then: {', '.join(each.failed)}." if each.failed else ""
+        yield f"**Weakness:** it takes {tasks} away from {whose}.{failed}"
 
 
 def _row(near_miss: NearMissReport) -> tuple[str, ...]:
