@@ -6,18 +6,15 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from assay_contracts.attribution import Defect
-from assay_contracts.base import (
-    Model,
-    ModelUse,
-    Result,
-    Work,
-)
+from assay_contracts.base import Model, ModelUse, Result, Work
 from assay_contracts.confidence import Confidence
 from assay_contracts.costs import CostReport
+from assay_contracts.coverage import Coverage
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
     CountsNetworkCalls,
     Ecosystem,
+    Installation,
     NetworkCall,
     Package,
     RunKind,
@@ -51,6 +48,8 @@ class RunReport(CountsNetworkCalls, Model):
     """How many were installed before the tasks; `packages_added` came while they were done."""
     packages_after: int = 0
     packages_added: tuple[Package, ...]
+    installations: tuple[Installation, ...] = ()
+    """What the skill declares and was installed before the tasks."""
     timings: RunTimings | None
     failure: str | None = None
 
@@ -309,6 +308,8 @@ class Report(Model):
     """None when none was asked for, as where no LLM takes part."""
     runtime_version: str = "v1.0"
     """What the online run started from."""
+    coverage: Coverage | None = None
+    """What of the documented the online run tried; none in older reports."""
     defects: tuple[Defect, ...] = ()
     """Programs of the skill that never worked in the online run."""
     regressions: tuple[RegressionReport, ...] = ()

@@ -1,8 +1,10 @@
 """A blind task: what an agent is asked to do, and how its result is checked."""
 
+import base64
+import binascii
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from assay_contracts.base import Model
 
@@ -17,6 +19,23 @@ class TaskFile(Model):
     path: str
     """Relative to the task's folder."""
     content: str
+    encoding: Literal["text", "base64"] = "text"
+    """How the content is written down: a picture or a document goes as Base64."""
+
+    @model_validator(mode="after")
+    def _is_readable(self) -> "TaskFile":
+        if self.encoding == "base64":
+            try:
+                base64.b64decode(self.content, validate=True)
+            except binascii.Error as error:
+                raise ValueError(f"the content of {self.path!r} is no Base64") from error
+        return self
+
+    def to_bytes(self) -> bytes:
+        """What the file holds."""
+        if self.encoding == "base64":
+            return base64.b64decode(self.content)
+        return self.content.encode()
 
 
 class _Check(Model):

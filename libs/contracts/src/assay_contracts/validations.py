@@ -5,13 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from assay_contracts.base import (
-    Message,
-    Model,
-    ModelUse,
-    Result,
-    Work,
-)
+from assay_contracts.base import Message, Model, ModelUse, Result, Work
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Sha256
 from assay_contracts.tasks import NearMiss, Task
@@ -63,6 +57,8 @@ class ReportRef(Model):
     json_key: str
     markdown_key: str
     """Keys in the `reports` bucket."""
+    attestation_key: str = ""
+    """Key of the signed verdict there, if the deployment signs; empty in older messages."""
 
 
 class ValidationTimings(Model):

@@ -19,12 +19,7 @@ from assay_contracts.reports import (
     RunReport,
     TriggerReport,
 )
-from assay_contracts.runs import (
-    NetworkCall,
-    NetworkCause,
-    RunKind,
-    TaskOutcome,
-)
+from assay_contracts.runs import NetworkCall, NetworkCause, RunKind, TaskOutcome
 from assay_contracts.scores import DIMENSIONS, ScoreDimension, Scores
 from assay_contracts.skills import Finding
 

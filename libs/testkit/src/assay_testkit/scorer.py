@@ -3,13 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from assay_contracts.base import (
-    Failure,
-    ModelUse,
-    Result,
-    Role,
-    Work,
-)
+from assay_contracts.base import Failure, ModelUse, Result, Role, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
 from assay_contracts.reports import Prose, ReportRequested, ReportWritten
 from assay_contracts.review import ApproveSkill

@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assay_contracts.base import ModelUse
-from assay_contracts.runs import (
-    MountedSkill,
-    Trace,
-    TraceStep,
-)
+from assay_contracts.runs import MountedSkill, Trace, TraceStep
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.domain.documents import DocumentText

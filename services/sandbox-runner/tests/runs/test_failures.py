@@ -10,12 +10,7 @@ from typing import cast
 import pytest
 
 from assay_contracts.base import ModelUse
-from assay_contracts.runs import (
-    NetworkMode,
-    RunFinished,
-    RunKind,
-    TraceStep,
-)
+from assay_contracts.runs import NetworkMode, RunFinished, RunKind, TraceStep
 from assay_rehearsal.conversation import Reply, Turn
 from assay_sandbox_runner.adapters.step_recorder import SkillNotDisclosed
 from assay_sandbox_runner.domain.work_done import WorkDone

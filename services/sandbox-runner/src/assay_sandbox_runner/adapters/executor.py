@@ -12,10 +12,7 @@ from assay_agentkit.agents import AgentRun, build_agent, run_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
 from assay_contracts.base import ModelUse
-from assay_contracts.runs import (
-    Bound,
-    TraceStep,
-)
+from assay_contracts.runs import Bound, TraceStep
 from assay_contracts.tasks import Task, TaskFile
 from assay_sandbox_runner.adapters.choice import StopAtChoice
 from assay_sandbox_runner.adapters.deepagents_backend import SandboxBackend

@@ -180,7 +180,7 @@ async def _make_folder(sandbox: Sandbox, folder: str, task: Task) -> None:
     if made.exit_code != 0:
         raise SandboxUnavailable(f"The task's folder could not be made: {made.output[:500]}")
     answers = await sandbox.upload(
-        [(posixpath.join(folder, file.path), file.content.encode()) for file in task.files]
+        [(posixpath.join(folder, file.path), file.to_bytes()) for file in task.files]
     )
     for answer in answers:
         if answer is not None:

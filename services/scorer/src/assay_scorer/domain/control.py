@@ -6,17 +6,10 @@ demands a lift, and its failure is never the validation's.
 
 from typing import Final
 
-from assay_contracts.base import (
-    Failure,
-    Model,
-    ModelUse,
-    Result,
-)
+from assay_contracts.base import Failure, Model, ModelUse, Result
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import ControlReport, ControlTask, LiftEffect
-from assay_contracts.runs import (
-    RunFinished,
-)
+from assay_contracts.runs import RunFinished
 
 MEASURABLE: Final = 0.5
 """Mean difference, in grades, below which grades are not told apart."""

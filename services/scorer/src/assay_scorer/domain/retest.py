@@ -3,15 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from assay_contracts.base import (
-    Model,
-    ModelUse,
-)
+from assay_contracts.base import Model, ModelUse
 from assay_contracts.grades import RunGraded
-from assay_contracts.runs import (
-    Package,
-    RunFinished,
-)
+from assay_contracts.runs import Package, RunFinished
 
 MendingOutcome = Literal["mended", "undone"]
 
