@@ -131,6 +131,24 @@ class Trace(Model):
     """What stood in the way of its steps, each with the step."""
 
 
+class JudgeSteps(Model):
+    """What one agent of the judge did about one thing it was asked."""
+
+    agent: str
+    """`judge` for the main agent, else the name of the sub-agent."""
+    about: str
+    """Which task, or which part of the work."""
+    steps: tuple[TraceStep, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why its drafts were given back, in order."""
+
+
+class JudgeTrace(Model):
+    """What every agent of the judge did for one step. Stored in the `judging` bucket."""
+
+    agents: tuple[JudgeSteps, ...]
+
+
 class TaskOutcome(Model):
     """The short form of a trace, small enough for a message."""
 
