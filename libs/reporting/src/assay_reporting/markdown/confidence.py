@@ -15,7 +15,7 @@ _CAUSES: Final[Mapping[RepeatCause, str]] = {
 }
 _MISSING: Final[Mapping[RepeatsMissing, str]] = {
     "rehearsal": "no LLM took part, and a rehearsal gives the same each time",
-    "switched_off": "ASSAY_REPEATS is 0",
+    "switched_off": "repeats are switched off",
     "no_time": "there was no time left",
     "failed": "the repeats could not be carried out",
 }
