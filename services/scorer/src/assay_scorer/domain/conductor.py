@@ -160,11 +160,7 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
         if scored.forbidden:
             return conclude(scored, "failed", reasons.undeclared(scored), now)
         return enter(scored, "offline_run", now)
-    reason = (
-        f"Completion is {scores.completion:g}, below {ONLINE_PASS_MARK:g}: the tasks were not done "
-        f"online, so there was no offline run."
-    )
-    return _failed_unless_hindered(scored, reason, now)
+    return _failed_unless_hindered(scored, reasons.not_done(scored), now)
 
 
 def _graded_offline(validation: Validation, now: datetime) -> Decision:
