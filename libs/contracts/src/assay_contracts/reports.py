@@ -30,6 +30,8 @@ from assay_contracts.validations import ValidationKind, Verdict
 DependencyMode = Literal["lenient", "strict"]
 """What comes of a package that is neither declared nor needed by one that is: `lenient` warns of
 it, `strict` fails the validation."""
+Language = Literal["en", "zh"]
+"""Of a report's reader: English or Chinese."""
 LiftEffect = Literal["adds", "nothing_measurable", "worse"]
 """What a skill does for the grades of its tasks."""
 PackageOrigin = Literal["declared", "pulled_in", "undeclared"]

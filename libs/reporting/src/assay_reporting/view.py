@@ -19,9 +19,17 @@ from assay_contracts.reports import (
     RunReport,
     TriggerReport,
 )
-from assay_contracts.runs import NetworkCall, NetworkCause, RunKind, TaskOutcome
+from assay_contracts.runs import (
+    ModelUse,
+    NetworkCall,
+    NetworkCause,
+    Role,
+    RunKind,
+    TaskOutcome,
+)
 from assay_contracts.scores import DIMENSIONS, ScoreDimension, Scores
 from assay_contracts.skills import Finding
+from assay_reporting.language import phrase
 
 NOTHING: Final = "–"
 """Stands where there is nothing to show."""
@@ -68,7 +76,7 @@ def score_rows(scores: Scores) -> tuple[ScoreRow, ...]:
 
 def overall_row(scores: Scores) -> ScoreRow:
     return ScoreRow(
-        name="overall", weight=100, value=scores.overall, text=points_text(scores.overall)
+        name=phrase("overall"), weight=100, value=scores.overall, text=points_text(scores.overall)
     )
 
 
@@ -80,11 +88,11 @@ def _score_row(dimension: ScoreDimension, value: float | None) -> ScoreRow:
     is_low = value is not None and dimension.pass_mark is not None and value < dimension.pass_mark
     has_note = is_low and dimension.note_when_low
     return ScoreRow(
-        name=dimension.name,
+        name=phrase(dimension.name),
         weight=dimension.weight,
         value=value,
-        text=dimension.absent if value is None else points_text(value),
-        note=f"{dimension.note_when_low} {dimension.pass_mark:g}" if has_note else "",
+        text=phrase(dimension.absent) if value is None else points_text(value),
+        note=f"{phrase(dimension.note_when_low)} {dimension.pass_mark:g}" if has_note else "",
     )
 
 
@@ -96,7 +104,7 @@ def run_of(report: Report, kind: RunKind) -> RunReport | None:
 
 
 def run_title(run: RunReport) -> str:
-    return f"{run.kind} run"
+    return phrase(f"{run.kind} run")
 
 
 def prompt_of(report: Report, task_id: str) -> str:
@@ -113,15 +121,22 @@ def grade_of(run: RunReport, task_id: str) -> Grade | None:
 
 def grade_title(grade: Grade | None) -> str:
     """`grade 4 of 5`, and the judge's own where code lowered it."""
-    return "not graded" if grade is None else f"grade {grade_cell(grade)}"
+    if grade is None:
+        return phrase("not graded")
+    return phrase("grade {grade}", grade=grade_cell(grade))
 
 
 def grade_cell(grade: Grade | None) -> str:
     """`4 of 5`, for a table; `2 of 5 (judge: 5)` where code lowered it."""
     if grade is None:
         return NOTHING
-    own = f" (judge: {grade.judge_grade})" if grade.lowered_by else ""
-    return f"{grade.grade} of {BEST_GRADE}{own}"
+    own = phrase("(judge: {grade})", grade=grade.judge_grade) if grade.lowered_by else ""
+    return f"{of_best(grade.grade)} {own}".rstrip()
+
+
+def of_best(grade: int) -> str:
+    """`4 of 5`."""
+    return phrase("{grade} of {best}", grade=grade, best=BEST_GRADE)
 
 
 PART_OF_THE_SKILL: Final[Mapping[AttributionKind, str]] = {
@@ -134,8 +149,9 @@ PART_OF_THE_SKILL: Final[Mapping[AttributionKind, str]] = {
 def part_text(outcome: TaskOutcome, skill: str) -> str:
     """What part the skill had; older data tells only whether it was used."""
     if outcome.attribution is None:
-        return "used the skill" if outcome.used(skill) else "did not use the skill"
-    return PART_OF_THE_SKILL[outcome.attribution.kind]
+        used = outcome.used(skill)
+        return phrase("used the skill") if used else phrase("did not use the skill")
+    return phrase(PART_OF_THE_SKILL[outcome.attribution.kind])
 
 
 def counted_text(run: RunReport, outcome: TaskOutcome, grade: Grade | None) -> str:
@@ -143,11 +159,13 @@ def counted_text(run: RunReport, outcome: TaskOutcome, grade: Grade | None) -> s
     if grade is None or run.kind != "online":
         return ""
     counted = counted_grade(grade.grade, outcome.attribution)
-    return f"counts as {counted}" if counted < grade.grade else ""
+    return phrase("counts as {grade}", grade=counted) if counted < grade.grade else ""
 
 
 def commands_text(outcome: TaskOutcome) -> str:
-    return f"{outcome.commands} command{'' if outcome.commands == 1 else 's'}"
+    if outcome.commands == 1:
+        return phrase("1 command")
+    return phrase("{count} commands", count=outcome.commands)
 
 
 def uncompleted(regression: RegressionReport) -> tuple[RegressionTask, ...]:
@@ -157,11 +175,11 @@ def uncompleted(regression: RegressionReport) -> tuple[RegressionTask, ...]:
 
 def version_text(version: str | None) -> str:
     """The version of a package, or that it is not there."""
-    return version or "nothing"
+    return version or phrase("nothing")
 
 
 def finding_title(finding: Finding) -> str:
-    return f"format {finding.severity}"
+    return phrase(f"format {finding.severity}")
 
 
 # -- trigger and lift ---------------------------------------------------------------------------
@@ -169,7 +187,7 @@ def finding_title(finding: Finding) -> str:
 
 def precision_text(found: TriggerReport) -> str:
     """`1 of 2`: near misses for which the skill stayed silent."""
-    return f"{found.silent} of {len(found.near_misses)}"
+    return phrase("{part} of {all}", part=found.silent, all=len(found.near_misses))
 
 
 def is_over_broad(found: TriggerReport) -> bool:
@@ -180,15 +198,15 @@ def is_over_broad(found: TriggerReport) -> bool:
 def lift_text(control: ControlReport) -> str:
     """What the skill does for the grades of its tasks, as the end of a sentence about it."""
     if control.lift is None or control.effect is None:
-        return "was not compared with working without it"
-    difference = f"{control.lift:+g} of a grade on average"
+        return phrase("was not compared with working without it")
+    difference = f"{control.lift:+g}"
     match control.effect:
         case "adds":
-            return f"adds {control.lift:g} to the grade on average"
+            return phrase("adds {lift} to the grade on average", lift=f"{control.lift:g}")
         case "worse":
-            return f"makes it worse ({difference})"
+            return phrase("makes it worse ({lift} of a grade on average)", lift=difference)
         case "nothing_measurable":
-            return f"adds nothing measurable ({difference})"
+            return phrase("adds nothing measurable ({lift} of a grade on average)", lift=difference)
 
 
 # -- network calls ------------------------------------------------------------------------------
@@ -224,12 +242,12 @@ def is_scored(run: RunReport, call: NetworkCall) -> bool:
 
 
 def cause_text(call: NetworkCall) -> str:
-    return CAUSES.get(call.cause, NOTHING)
+    return phrase(CAUSES[call.cause]) if call.cause in CAUSES else NOTHING
 
 
 def attempts_text(call: NetworkCall) -> str:
     """`6 attempts`, or nothing where it was tried once."""
-    return f"{call.attempts} attempts" if call.attempts > 1 else ""
+    return phrase("{count} attempts", count=call.attempts) if call.attempts > 1 else ""
 
 
 def made_by(call: NetworkCall) -> str:
@@ -271,4 +289,8 @@ def command_seconds(report: Report) -> float:
 
 
 def seconds_text(seconds: float) -> str:
-    return f"{seconds:.1f} s"
+    return phrase("{seconds} s", seconds=f"{seconds:.1f}")
+
+
+def role_text(role: Role) -> str:
+    return phrase(role)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay_contracts.reports import RegressionReport, RegressionRule, Report
+from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import bullets, table
 from assay_reporting.text import quoted
 from assay_reporting.view import CHANGED, NOTHING, uncompleted, version_text
@@ -18,6 +19,12 @@ def approved_skills(report: Report) -> str:
         f"Built on {report.runtime_version}.",
         *(_rule(report.regression_rule) if report.regression_rule else ()),
         table(("skill", "result", "how", "grades (before)"), map(_row, report.regressions)),
+        f"## {phrase('Approved skills on this environment')}",
+        phrase("Built on {version}.", version=report.runtime_version),
+        table(
+            (phrase("skill"), phrase("result"), phrase("grades (before)")),
+            map(_row, report.regressions),
+        ),
         failed,
         causes,
     )
@@ -52,6 +59,8 @@ def _row(regression: RegressionReport) -> tuple[str, str, str, str]:
     )
     result = "passed" if regression.passed else "**failed**"
     return quoted(regression.skill_name), result, _how(regression), grades
+    result = phrase("passed") if regression.passed else f"**{phrase('failed')}**"
+    return quoted(regression.skill_name), result, grades
 
 
 def _failed_tasks(regression: RegressionReport) -> Iterator[str]:
@@ -61,10 +70,13 @@ def _failed_tasks(regression: RegressionReport) -> Iterator[str]:
 
 def _explained(regression: RegressionReport) -> Iterator[str]:
     for change in regression.explained_by:
-        now = quoted(version_text(change.new_version))
-        yield (
-            f"**{quoted(regression.skill_name)}** declares {quoted(change.package)}, which went "
-            f"from {quoted(change.old_version)} to {now}; used "
-            f"by {quoted(', '.join(change.used_by))}. "
-            f"Suggested: {quoted(change.suggested_constraint)}"
+        yield phrase(
+            "**{skill}** declares {package}, which went from {old} to {new}; used by {users}. "
+            "Suggested: {constraint}",
+            skill=quoted(regression.skill_name),
+            package=quoted(change.package),
+            old=quoted(change.old_version),
+            new=quoted(version_text(change.new_version)),
+            users=quoted(", ".join(change.used_by)),
+            constraint=quoted(change.suggested_constraint),
         )

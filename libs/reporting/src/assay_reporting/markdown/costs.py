@@ -18,6 +18,27 @@ def costs(report: Report) -> str:
         *(_models(report) if report.costs is None else _spent(report.costs)),
         *_times(report),
         *_who_judged(report),
+from assay_contracts.runs import ModelUse
+from assay_reporting.language import phrase
+from assay_reporting.markdown.layout import table
+from assay_reporting.text import quoted
+from assay_reporting.view import model_seconds, only_rehearsed, role_text, run_title, seconds_text
+
+
+def costs(report: Report) -> str:
+    numbers = (phrase("calls"), phrase("tokens in"), phrase("tokens out"), phrase("seconds"))
+    return "\n\n".join(
+        (
+            f"## {phrase('Versions and costs')}",
+            phrase("Rubric `{version}`", version=report.rubric_version),
+            table(
+                (phrase("role"), phrase("model"), phrase("prompt"), *numbers),
+                (*map(_use, report.models), _total(report)),
+                numbers=numbers,
+            ),
+            *_times(report),
+            *_who_judged(report),
+        )
     )
     return "\n\n".join(parts)
 
@@ -101,7 +122,7 @@ def _notes(found: CostReport) -> Iterator[str]:
 
 def _use(use: ModelUse) -> tuple[str, ...]:
     return (
-        use.role,
+        role_text(use.role),
         quoted(use.model),
         use.prompt_version,
         str(use.calls),
@@ -113,7 +134,7 @@ def _use(use: ModelUse) -> tuple[str, ...]:
 
 def _total(report: Report) -> tuple[str, ...]:
     return (
-        "**total**",
+        f"**{phrase('total')}**",
         "",
         "",
         str(sum(use.calls for use in report.models)),
@@ -126,16 +147,18 @@ def _total(report: Report) -> tuple[str, ...]:
 def _times(report: Report) -> Iterator[str]:
     for run in report.runs:
         if run.timings:
-            yield (
-                f"The {run_title(run)} took {seconds_text(run.timings.wall)}: "
-                f"{seconds_text(run.timings.model)} waiting for models, "
-                f"{seconds_text(run.timings.commands)} running commands."
+            yield phrase(
+                "The {run} took {wall}: {model} waiting for models, {commands} running commands.",
+                run=run_title(run),
+                wall=seconds_text(run.timings.wall),
+                model=seconds_text(run.timings.model),
+                commands=seconds_text(run.timings.commands),
             )
 
 
 def _who_judged(report: Report) -> Iterator[str]:
     if only_rehearsed(report.models):
-        yield (
+        yield phrase(
             "No LLM took part: these are rehearsals by a deterministic model, which exercises what "
             "the skill documents and cannot judge more than that."
         )
