@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_contracts.attribution import AttributionKind, counted_grade
-from assay_contracts.base import ModelUse
+from assay_contracts.base import ModelUse, Role
+from assay_contracts.confidence import RepeatCause, RepeatsMissing
 from assay_contracts.grades import BEST_GRADE, Grade
 from assay_contracts.reports import (
     ControlReport,
@@ -20,10 +21,8 @@ from assay_contracts.reports import (
     TriggerReport,
 )
 from assay_contracts.runs import (
-    ModelUse,
     NetworkCall,
     NetworkCause,
-    Role,
     RunKind,
     TaskOutcome,
 )
@@ -52,6 +51,20 @@ CHANGED: Final[Mapping[RegressionCause, str]] = {
     "all_demanded": "all are run always",
 }
 """Why an approved skill was run again."""
+REPEATED: Final[Mapping[RepeatCause, str]] = {
+    "near_completion_mark": "completion lay close to the mark of the online run",
+    "near_pass_mark": "the overall score lay close to the mark",
+    "graders_apart": "the grades of one result lay more than one apart",
+    "full_test": "a full test measures how steady a skill is",
+}
+"""Why tasks were repeated."""
+NOT_REPEATED: Final[Mapping[RepeatsMissing, str]] = {
+    "rehearsal": "no LLM took part, and a rehearsal gives the same each time",
+    "switched_off": "repeats are switched off",
+    "no_time": "there was no time left",
+    "failed": "the repeats could not be carried out",
+}
+"""Why they were not, where it could have changed the verdict."""
 
 
 # -- scores -------------------------------------------------------------------------------------
@@ -281,7 +294,7 @@ def model_seconds(report: Report) -> float:
 
 def money_text(money: float | None, currency: str) -> str:
     """`0.0421 USD`, or that it is not known."""
-    return "not known" if money is None else f"{money:.4f} {currency}"
+    return phrase("not known") if money is None else f"{money:.4f} {currency}"
 
 
 def command_seconds(report: Report) -> float:

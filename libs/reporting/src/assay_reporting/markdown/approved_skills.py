@@ -15,14 +15,11 @@ def approved_skills(report: Report) -> str:
     failed = bullets(line for each in report.regressions for line in _failed_tasks(each))
     causes = bullets(line for each in report.regressions for line in _explained(each))
     parts = (
-        "## Approved skills on this environment",
-        f"Built on {report.runtime_version}.",
-        *(_rule(report.regression_rule) if report.regression_rule else ()),
-        table(("skill", "result", "how", "grades (before)"), map(_row, report.regressions)),
         f"## {phrase('Approved skills on this environment')}",
         phrase("Built on {version}.", version=report.runtime_version),
+        *(_rule(report.regression_rule) if report.regression_rule else ()),
         table(
-            (phrase("skill"), phrase("result"), phrase("grades (before)")),
+            (phrase("skill"), phrase("result"), phrase("how"), phrase("grades (before)")),
             map(_row, report.regressions),
         ),
         failed,
@@ -34,33 +31,42 @@ def approved_skills(report: Report) -> str:
 def _rule(rule: RegressionRule) -> Iterator[str]:
     """Which were run, and by what that was decided."""
     if rule.mode == "all":
-        yield f"All {rule.ran} were run, as it is set here to run all of them always."
+        yield phrase("All {ran} were run: it is set here to run all of them always.", ran=rule.ran)
         return
-    changed = "another environment" if rule.environment_changed else "the environment unchanged"
-    yield (
-        f"{rule.ran} were run and {rule.stood} stood: the skill leaves {changed} "
-        f"(`{rule.environment_digest[:12]}`), and a result stands as long as nothing that it rests "
-        "on has changed."
+    if rule.environment_changed:
+        changed = phrase("leaves another environment than it found")
+    else:
+        changed = phrase("leaves the environment as it found it")
+    yield phrase(
+        "Run: {ran}; stood: {stood}. The skill {changed} ({digest}). A result stands as long as "
+        "nothing that it rests on has changed: the skill, its tasks, the environment, models, "
+        "prompts, and skills that could be taken for it.",
+        ran=rule.ran,
+        stood=rule.stood,
+        changed=changed,
+        digest=f"`{rule.environment_digest[:12]}`",
     )
 
 
 def _how(regression: RegressionReport) -> str:
     if regression.stood:
-        when = f" of {regression.tested_at:%Y-%m-%d}" if regression.tested_at else ""
-        where = f" ({quoted(str(regression.tested_in))})" if regression.tested_in else ""
-        return f"stood: nothing changed since the result{when}{where}"
-    causes = ", ".join(map(CHANGED.__getitem__, regression.run_because))
-    return f"run: {causes}" if causes else "run"
+        when = f"{regression.tested_at:%Y-%m-%d}" if regression.tested_at else NOTHING
+        which = f"`{regression.tested_in}`" if regression.tested_in else NOTHING
+        return phrase(
+            "stood: nothing changed since the result of {when} (validation {which})",
+            when=when,
+            which=which,
+        )
+    why = ", ".join(phrase(CHANGED[cause]) for cause in regression.run_because)
+    return phrase("run: {why}", why=why) if why else phrase("run again")
 
 
 def _row(regression: RegressionReport) -> tuple[str, str, str, str]:
     grades = ", ".join(
         f"{task.task_id} {task.grade} ({task.grade_before or NOTHING})" for task in regression.tasks
     )
-    result = "passed" if regression.passed else "**failed**"
-    return quoted(regression.skill_name), result, _how(regression), grades
     result = phrase("passed") if regression.passed else f"**{phrase('failed')}**"
-    return quoted(regression.skill_name), result, grades
+    return quoted(regression.skill_name), result, _how(regression), grades
 
 
 def _failed_tasks(regression: RegressionReport) -> Iterator[str]:

@@ -1,58 +1,57 @@
 """What the score rests on, and what was repeated because it rested on too little."""
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator
 
-from assay_contracts.confidence import Confidence, RepeatCause, RepeatsMissing, TaskTries
+from assay_contracts.confidence import Confidence, TaskTries
 from assay_contracts.reports import Report
+from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import table
-
-_CAUSES: Final[Mapping[RepeatCause, str]] = {
-    "near_completion_mark": "completion lay close to the mark of the online run",
-    "near_pass_mark": "the overall score lay close to the mark",
-    "graders_apart": "the grades of one result lay more than one apart",
-    "full_test": "a full test measures how steady a skill is",
-}
-_MISSING: Final[Mapping[RepeatsMissing, str]] = {
-    "rehearsal": "no LLM took part, and a rehearsal gives the same each time",
-    "switched_off": "repeats are switched off",
-    "no_time": "there was no time left",
-    "failed": "the repeats could not be carried out",
-}
+from assay_reporting.view import NOT_REPEATED, REPEATED
 
 
 def confidence(report: Report) -> str:
     found = report.confidence
     if found is None:
         return ""
-    return "\n\n".join(("## What the score rests on", *_said(found), *_tries(found)))
+    title = phrase("What the score rests on")
+    return "\n\n".join((f"## {title}", *_said(found), *_tries(found)))
 
 
 def _said(found: Confidence) -> Iterator[str]:
-    yield (
-        f"{found.tasks} tasks, done {found.tries} times online, {found.samples} grades by judges. "
-        f"The overall score could well lie {found.spread:g} points lower or higher."
+    yield phrase(
+        "Tasks: {tasks}; done online: {tries} times; grades by judges: {samples}. The overall "
+        "score could well lie {spread} points lower or higher.",
+        tasks=found.tasks,
+        tries=found.tries,
+        samples=found.samples,
+        spread=f"{found.spread:g}",
     )
     if found.repeated_because is not None:
-        tasks = ", ".join(found.repeated_tasks)
-        times = "once" if found.repeats == 1 else f"{found.repeats} times"
-        yield (
-            f"**Repeated:** {tasks}, {times}, because {_CAUSES[found.repeated_because]}. The "
-            "median counts."
+        yield phrase(
+            "**Repeated** {repeats} times: {tasks}, because {why}. The median counts.",
+            repeats=found.repeats,
+            tasks=", ".join(found.repeated_tasks),
+            why=phrase(REPEATED[found.repeated_because]),
         )
     if found.not_repeated_because is not None:
-        yield f"**Not repeated:** {_MISSING[found.not_repeated_because]}."
+        why = phrase(NOT_REPEATED[found.not_repeated_because])
+        yield phrase("**Not repeated:** {why}.", why=why)
     if found.could_change:
-        yield "**Close:** the verdict lies within that spread of what it is held against."
+        yield phrase("**Close:** the verdict lies within that spread of what it is held against.")
     for power in found.pass_power:
         yield f"pass^{power.k}: {power.share:.2f}"
 
 
 def _tries(found: Confidence) -> Iterator[str]:
     if any(len(task.grades) > 1 for task in found.by_task):
-        yield table(
-            ("task", "each try", "counts", "skill used", "samples"), map(_row, found.by_task)
+        columns = (
+            phrase("task"),
+            phrase("each try"),
+            phrase("counts"),
+            phrase("skill used"),
+            phrase("samples"),
         )
+        yield table(columns, map(_row, found.by_task))
 
 
 def _row(task: TaskTries) -> tuple[str, ...]:
@@ -60,6 +59,6 @@ def _row(task: TaskTries) -> tuple[str, ...]:
         task.task_id,
         ", ".join(map(str, task.grades)),
         str(task.counted),
-        ", ".join("yes" if used else "no" for used in task.used),
+        ", ".join(phrase("yes") if used else phrase("no") for used in task.used),
         ", ".join(map(str, task.samples)),
     )

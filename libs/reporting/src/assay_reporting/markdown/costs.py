@@ -1,78 +1,66 @@
 """With which versions the report was made, what models cost, and where the time went."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from assay_contracts.base import ModelUse
 from assay_contracts.costs import CostLine, CostReport
 from assay_contracts.reports import Report
+from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import table
 from assay_reporting.text import quoted
-from assay_reporting.view import model_seconds, money_text, only_rehearsed, run_title, seconds_text
+from assay_reporting.view import (
+    model_seconds,
+    money_text,
+    only_rehearsed,
+    role_text,
+    run_title,
+    seconds_text,
+)
 
 
 def costs(report: Report) -> str:
     parts = (
-        "## Versions and costs",
-        f"Rubric `{report.rubric_version}`",
+        f"## {phrase('Versions and costs')}",
+        phrase("Rubric `{version}`", version=report.rubric_version),
         *(_models(report) if report.costs is None else _spent(report.costs)),
         *_times(report),
         *_who_judged(report),
-from assay_contracts.runs import ModelUse
-from assay_reporting.language import phrase
-from assay_reporting.markdown.layout import table
-from assay_reporting.text import quoted
-from assay_reporting.view import model_seconds, only_rehearsed, role_text, run_title, seconds_text
-
-
-def costs(report: Report) -> str:
-    numbers = (phrase("calls"), phrase("tokens in"), phrase("tokens out"), phrase("seconds"))
-    return "\n\n".join(
-        (
-            f"## {phrase('Versions and costs')}",
-            phrase("Rubric `{version}`", version=report.rubric_version),
-            table(
-                (phrase("role"), phrase("model"), phrase("prompt"), *numbers),
-                (*map(_use, report.models), _total(report)),
-                numbers=numbers,
-            ),
-            *_times(report),
-            *_who_judged(report),
-        )
     )
     return "\n\n".join(parts)
 
 
-def _models(report: Report) -> Iterator[str]:
-    yield table(
-        ("role", "model", "prompt", "calls", "tokens in", "tokens out", "seconds"),
-        (*map(_use, report.models), _total(report)),
-        numbers=("calls", "tokens in", "tokens out", "seconds"),
-    )
-
-
 # -- by phase -----------------------------------------------------------------------------------
-
-_NUMBERS: Final = ("calls", "tokens in", "cached", "tokens out", "seconds", "money")
 
 
 def _spent(found: CostReport) -> Iterator[str]:
+    numbers = (
+        phrase("calls"),
+        phrase("tokens in"),
+        phrase("cached"),
+        phrase("tokens out"),
+        phrase("seconds"),
+        phrase("money"),
+    )
     lines = (_line(line, found.currency) for line in found.lines)
     yield table(
-        ("phase", "role", "model", "prompt", *_NUMBERS), (*lines, _sum(found)), numbers=_NUMBERS
+        (phrase("phase"), phrase("role"), phrase("model"), phrase("prompt"), *numbers),
+        (*lines, _sum(found)),
+        numbers=numbers,
     )
     yield from _notes(found)
 
 
 def _line(line: CostLine, currency: str) -> tuple[str, ...]:
-    phase = line.phase.replace("_", " ")
+    phase = phrase(line.phase.replace("_", " "))
     use = line.use
     return (
-        f"{phase}, discarded" if line.discarded else phase,
-        use.role,
+        phrase("{phase}, discarded", phase=phase) if line.discarded else phase,
+        role_text(use.role),
         quoted(use.model),
         use.prompt_version,
-        f"{use.calls} ({use.unanswered} unanswered)" if use.unanswered else str(use.calls),
+        phrase("{calls} ({unanswered} unanswered)", calls=use.calls, unanswered=use.unanswered)
+        if use.unanswered
+        else str(use.calls),
         str(use.input_tokens),
         str(use.cached_tokens),
         str(use.output_tokens),
@@ -84,7 +72,7 @@ def _line(line: CostLine, currency: str) -> tuple[str, ...]:
 def _sum(found: CostReport) -> tuple[str, ...]:
     uses = [line.use for line in found.lines]
     return (
-        "**total**",
+        f"**{phrase('total')}**",
         "",
         "",
         "",
@@ -100,24 +88,38 @@ def _sum(found: CostReport) -> tuple[str, ...]:
 def _notes(found: CostReport) -> Iterator[str]:
     estimated = sum(line.use.estimated_tokens for line in found.lines)
     if estimated:
-        yield (
-            f"For some answers the provider gave no count: about {estimated} tokens more, at the "
-            "price of input."
+        yield phrase(
+            "For some answers the provider gave no count: about {tokens} tokens more, at the price "
+            "of input.",
+            tokens=estimated,
         )
     for each in found.unknown:
-        attempts = f"{each.attempts} attempt{'s' if each.attempts > 1 else ''}"
-        yield (
-            f"**Not known:** what {attempts} at {each.phase.replace('_', ' ')} cost: the result "
-            "was lost with its worker, or had not come when this report was written."
+        yield phrase(
+            "**Not known:** what attempts at {phase} cost ({attempts}): the result was lost with "
+            "its worker, or had not come when this report was written.",
+            phase=phrase(each.phase.replace("_", " ")),
+            attempts=each.attempts,
         )
     if found.unpriced:
-        named = ", ".join(map(quoted, found.unpriced))
-        yield f"No price is set for {named} (ASSAY_MODEL_PRICES)."
+        yield phrase(
+            "No price is set for {models} (ASSAY_MODEL_PRICES).",
+            models=", ".join(map(quoted, found.unpriced)),
+        )
     if found.money_budget is not None:
-        yield f"The validation may cost {money_text(found.money_budget, found.currency)}."
+        allowed = money_text(found.money_budget, found.currency)
+        yield phrase("The validation may cost {money}.", money=allowed)
 
 
 # -- by role, in reports from before phases were told apart --------------------------------------
+
+
+def _models(report: Report) -> Iterator[str]:
+    numbers = (phrase("calls"), phrase("tokens in"), phrase("tokens out"), phrase("seconds"))
+    yield table(
+        (phrase("role"), phrase("model"), phrase("prompt"), *numbers),
+        (*map(_use, report.models), _total(report)),
+        numbers=numbers,
+    )
 
 
 def _use(use: ModelUse) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ def trigger(report: Report) -> str:
     found = report.trigger
     if found is None or not (found.crowd or found.near_misses or found.taken):
         return ""
-    return "\n\n".join(("## Trigger", *_choices(found), *_near_misses(found), *_taken(found)))
-    return "\n\n".join((f"## {phrase('Trigger')}", *_choices(found), *_near_misses(found)))
+    said = (*_choices(found), *_near_misses(found), *_taken(found))
+    return "\n\n".join((f"## {phrase('Trigger')}", *said))
 
 
 def _choices(found: TriggerReport) -> Iterator[str]:
@@ -50,16 +50,18 @@ def _near_misses(found: TriggerReport) -> Iterator[str]:
 
 def _taken(found: TriggerReport) -> Iterator[str]:
     for each in found.taken:
-        tasks = ", ".join(each.task_ids)
-        whose = quoted(each.skill_name)
+        tasks, whose = ", ".join(each.task_ids), quoted(each.skill_name)
         if each.evidence == "words":
-            yield (
-                f"**Weakness:** by its words it fits {tasks} of {whose} as well as that skill "
-                "does. Nobody tried whether agents take it."
+            yield phrase(
+                "**Weakness:** by its words it fits {tasks} of {skill} at least as well as that "
+                "skill does. Nobody tried whether agents take it.",
+                tasks=tasks,
+                skill=whose,
             )
             continue
-        failed = f" Not completed then: {', '.join(each.failed)}." if each.failed else ""
-        yield f"**Weakness:** it takes {tasks} away from {whose}.{failed}"
+        yield phrase("**Weakness:** it takes {tasks} away from {skill}.", tasks=tasks, skill=whose)
+        if each.failed:
+            yield phrase("Not completed then: {tasks}.", tasks=", ".join(each.failed))
 
 
 def _row(near_miss: NearMissReport) -> tuple[str, ...]:
