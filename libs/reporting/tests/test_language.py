@@ -10,14 +10,24 @@ from typing import get_args
 
 import pytest
 
-from assay_contracts import attribution, coverage, obstacles, reports, runs, skills, validations
+from assay_contracts import (
+    attribution,
+    base,
+    costs,
+    coverage,
+    obstacles,
+    reports,
+    runs,
+    skills,
+    validations,
+)
 from assay_contracts.scores import DIMENSIONS
 from assay_reporting.html import render_html
 from assay_reporting.markdown import render_markdown
 from assay_reporting.markdown.coverage import _STATES
 from assay_reporting.score_card import render_score_card
 from assay_reporting.summary import render_summary
-from assay_reporting.view import CAUSES, PART_OF_THE_SKILL
+from assay_reporting.view import CAUSES, CHANGED, NOT_REPEATED, PART_OF_THE_SKILL, REPEATED
 from assay_testkit.reports import mixed_report
 
 SOURCE = Path(str(files("assay_reporting")))
@@ -44,14 +54,18 @@ def phrases_of_fixed_sets() -> set[str]:
         *get_args(runs.NetworkMode),
         *get_args(runs.UseKind),
         *get_args(runs.Bound),
-        *get_args(runs.Role),
+        *get_args(base.Role),
         *get_args(reports.DependencyMode),
+        *spaced(get_args(costs.CostPhase)),
         *get_args(attribution.ProgramEnd),
         *spaced(get_args(obstacles.ObstacleKind)),
         *spaced(get_args(coverage.ItemKind)),
         *("command", "file", "pattern", "program"),
         *_STATES.values(),
         *CAUSES.values(),
+        *CHANGED.values(),
+        *REPEATED.values(),
+        *NOT_REPEATED.values(),
         *PART_OF_THE_SKILL.values(),
         *(text for row in DIMENSIONS for text in (row.name, row.absent, row.note_when_low) if text),
     }

@@ -7,9 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay_contracts.base import ModelUse
 from assay_contracts.grades import PARTLY_DONE_GRADE
 from assay_contracts.reports import Language, Report, RunReport
-from assay_contracts.runs import ModelUse, NetworkCall, TaskOutcome
+from assay_contracts.runs import NetworkCall, TaskOutcome
 from assay_contracts.scores import Scores
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import Verdict

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_contracts.attribution import AttributionKind, counted_grade
+from assay_contracts.base import ModelUse, Role
+from assay_contracts.confidence import RepeatCause, RepeatsMissing
 from assay_contracts.grades import BEST_GRADE, Grade
 from assay_contracts.reports import (
     ControlReport,
+    RegressionCause,
     RegressionReport,
     RegressionTask,
     Report,
@@ -18,10 +21,8 @@ from assay_contracts.reports import (
     TriggerReport,
 )
 from assay_contracts.runs import (
-    ModelUse,
     NetworkCall,
     NetworkCause,
-    Role,
     RunKind,
     TaskOutcome,
 )
@@ -37,6 +38,33 @@ CAUSES: Final[Mapping[NetworkCause | None, str]] = {
     "agent": "the agent's own idea",
 }
 """Whose doing a network call was."""
+
+CHANGED: Final[Mapping[RegressionCause, str]] = {
+    "never_tested": "there was no result yet",
+    "skill": "the skill has changed",
+    "tasks": "its tasks have changed",
+    "environment": "the environment has changed",
+    "models": "models have changed",
+    "prompts": "prompts or the rubric have changed",
+    "neighbours": "a skill that could be taken for it came or went",
+    "over_broad": "the new skill was chosen for what it is not for",
+    "all_demanded": "all are run always",
+}
+"""Why an approved skill was run again."""
+REPEATED: Final[Mapping[RepeatCause, str]] = {
+    "near_completion_mark": "completion lay close to the mark of the online run",
+    "near_pass_mark": "the overall score lay close to the mark",
+    "graders_apart": "the grades of one result lay more than one apart",
+    "full_test": "a full test measures how steady a skill is",
+}
+"""Why tasks were repeated."""
+NOT_REPEATED: Final[Mapping[RepeatsMissing, str]] = {
+    "rehearsal": "no LLM took part, and a rehearsal gives the same each time",
+    "switched_off": "repeats are switched off",
+    "no_time": "there was no time left",
+    "failed": "the repeats could not be carried out",
+}
+"""Why they were not, where it could have changed the verdict."""
 
 
 # -- scores -------------------------------------------------------------------------------------
@@ -262,6 +290,11 @@ def seconds_taken(report: Report) -> float:
 
 def model_seconds(report: Report) -> float:
     return sum(use.seconds for use in report.models)
+
+
+def money_text(money: float | None, currency: str) -> str:
+    """`0.0421 USD`, or that it is not known."""
+    return phrase("not known") if money is None else f"{money:.4f} {currency}"
 
 
 def command_seconds(report: Report) -> float:

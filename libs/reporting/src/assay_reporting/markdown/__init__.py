@@ -9,6 +9,7 @@ from typing import Final
 from assay_contracts.reports import Language, Report
 from assay_reporting.language import speaking
 from assay_reporting.markdown.approved_skills import approved_skills
+from assay_reporting.markdown.confidence import confidence
 from assay_reporting.markdown.costs import costs
 from assay_reporting.markdown.coverage import coverage
 from assay_reporting.markdown.defects import defects
@@ -25,6 +26,7 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     verdict,
     score,
     prose,
+    confidence,
     coverage,
     defects,
     trigger,

@@ -11,9 +11,10 @@ from assay_reporting.view import NOTHING, is_over_broad, precision_text
 
 def trigger(report: Report) -> str:
     found = report.trigger
-    if found is None or not (found.crowd or found.near_misses):
+    if found is None or not (found.crowd or found.near_misses or found.taken):
         return ""
-    return "\n\n".join((f"## {phrase('Trigger')}", *_choices(found), *_near_misses(found)))
+    said = (*_choices(found), *_near_misses(found), *_taken(found))
+    return "\n\n".join((f"## {phrase('Trigger')}", *said))
 
 
 def _choices(found: TriggerReport) -> Iterator[str]:
@@ -45,6 +46,22 @@ def _near_misses(found: TriggerReport) -> Iterator[str]:
         )
     columns = (phrase("not for this skill"), phrase("stayed silent"), phrase("opened"))
     yield table(columns, map(_row, found.near_misses))
+
+
+def _taken(found: TriggerReport) -> Iterator[str]:
+    for each in found.taken:
+        tasks, whose = ", ".join(each.task_ids), quoted(each.skill_name)
+        if each.evidence == "words":
+            yield phrase(
+                "**Weakness:** by its words it fits {tasks} of {skill} at least as well as that "
+                "skill does. Nobody tried whether agents take it.",
+                tasks=tasks,
+                skill=whose,
+            )
+            continue
+        yield phrase("**Weakness:** it takes {tasks} away from {skill}.", tasks=tasks, skill=whose)
+        if each.failed:
+            yield phrase("Not completed then: {tasks}.", tasks=", ".join(each.failed))
 
 
 def _row(near_miss: NearMissReport) -> tuple[str, ...]:
