@@ -4,7 +4,7 @@
 |---|---|
 | nothing of the skill was read or run | without it |
 | programs of the skill were run, and every run of every one failed or was hindered | around it |
-| they ended well, and the result has other figures than they gave: theirs were set aside | around it |
+| they ended well, and the result has other figures: theirs were set aside | around it |
 | anything else | with it |
 
 A program *fails* when it crashes (a traceback through its files, a signal, a time-out, a file that
