@@ -101,8 +101,7 @@ class WorkOnTask:
         started, began = datetime.now(UTC), time.perf_counter()
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
         await make_task_folder(run.sandbox, folder, task)
-        named = checked_paths(task.checks)
-        given = await list_files(run.sandbox, folder, named)
+        given = await list_files(run.sandbox, folder, named := checked_paths(task.checks))
         work, checked_before = await run_both(
             run.agents.work_on(
                 task,
@@ -122,15 +121,8 @@ class WorkOnTask:
         )
         checked = await self._check(task, run, left, output=work.output)
         used = skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder)
-        ran = _ran(run, work.steps, folder)
-        found = await self.find_obstacles(
-            work.steps,
-            sandbox=run.sandbox,
-            folder=folder,
-            needs=run.needs,
-            skills_steps=_skills_steps(run, work.steps, ran),
-            hosts_matter=run.sandbox.proof().network == "open",
-        )
+        ran, results = _ran(run, work.steps, folder), _results(task, produced, made, left)
+        found = await self._find_obstacles(work.steps, run, ran, folder)
         trace = Trace(
             task_id=task.task_id,
             prompt=task.prompt,
@@ -139,27 +131,29 @@ class WorkOnTask:
             files_made=made[:_LISTED_FILES],
             produced=produced,
             skills_used=used,
-            attribution=_attribution(
-                run,
-                ran,
-                used,
-                found,
-                results_set_aside=set_aside(work.steps, ran, _results(task, produced, made, left)),
-            ),
+            attribution=_attribution(run, ran, used, found, set_aside(work.steps, ran, results)),
             obstacles=found.every,
             checks=with_trials(checked, task.trials or as_trials(checked_before)),
             bounds_hit=work.bounds_hit,
         )
         key = f"{run.request.step_id}/{run.request.attempt}/{task.task_id}.json"
+        took = time.perf_counter() - began
         return TaskRecord(
             trace=trace,
-            outcome=outcome_of(
-                trace,
-                key=key,
-                seconds=time.perf_counter() - began,
-                unovercome=found.unovercome,
-            ),
+            outcome=outcome_of(trace, key=key, seconds=took, unovercome=found.unovercome),
             window=TaskWindow(task.task_id, folder, started, datetime.now(UTC)),
+        )
+
+    async def _find_obstacles(
+        self, steps: Sequence[TraceStep], run: OpenRun, ran: Sequence[RanProgram], folder: str
+    ) -> FoundObstacles:
+        return await self.find_obstacles(
+            steps,
+            sandbox=run.sandbox,
+            folder=folder,
+            needs=run.needs,
+            skills_steps=_skills_steps(run, steps, ran),
+            hosts_matter=run.sandbox.proof().network == "open",
         )
 
     async def _with_skill_text(
@@ -220,7 +214,6 @@ def _attribution(
     ran: Sequence[RanProgram],
     used: Sequence[SkillUse],
     found: FoundObstacles,
-    *,
     results_set_aside: bool,
 ) -> Attribution | None:
     """What part the skill that the task is about had in it; none where agents are not shown it."""
