@@ -98,6 +98,8 @@ class ObservedCall:
     """What the process runs, then what runs above it, up to the command."""
     attempts: int = 1
     """How often it was tried, retries included."""
+    refused: str | None = None
+    """Why the sandbox's rules did not let it out; none where no rule stood in its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
