@@ -118,7 +118,18 @@ class GatewayClient:
             return UUID(name_or_id)
         except ValueError:
             pass
-        name, page = normal_name(name_or_id), 0
+        found = await self.find_skill(name_or_id)
+        if found is None:
+            raise CommandError(
+                f"No skill is called '{one_line(name_or_id)}': `assay skills list` shows the"
+                " skills there are.",
+                Exit.BAD_INPUT,
+            )
+        return found
+
+    async def find_skill(self, called: str) -> UUID | None:
+        """The skill of that name; None if there is none."""
+        name, page = normal_name(called), 0
         while True:
             page += 1
             found = await self.read(
@@ -128,11 +139,7 @@ class GatewayClient:
                 if skill.name == name:
                     return skill.skill_id
             if page * PAGE_SIZE >= found.total:
-                raise CommandError(
-                    f"No skill is called '{one_line(name_or_id)}': `assay skills list` shows the"
-                    " skills there are.",
-                    Exit.BAD_INPUT,
-                )
+                return None
 
     async def follow_validation(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
         """Every status up to the last, live; while the live stream is broken, by asking.

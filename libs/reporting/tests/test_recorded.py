@@ -365,11 +365,14 @@ def test_a_report_looks_as_recorded(report: str, form: str) -> None:
 @pytest.mark.parametrize("source", ["my skill", "/skills/demo"])
 @pytest.mark.parametrize("kind", ["folder", "archive"])
 def test_findings_look_as_recorded(source: str, kind: str) -> None:
+    checked = CheckedSource(
+        path=PurePosixPath(source),
+        is_folder=kind == "folder",
+        main_file="SKILL.md",
+        findings=tuple(FINDINGS),
+    )
     log = render_sarif(
-        FINDINGS,
-        source=CheckedSource(
-            path=PurePosixPath(source), is_folder=kind == "folder", main_file="SKILL.md"
-        ),
+        [checked],
         rules=RULES,
         tool_version="0.1.0",
     )

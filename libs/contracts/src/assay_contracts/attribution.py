@@ -11,9 +11,10 @@ from assay_contracts.tasks import TaskId
 AttributionKind = Literal["with", "around", "without"]
 """`with`: the skill's material was used and what it offers worked. `around`: its programs failed
 and the agent made do. `without`: nothing of the skill was used."""
-ProgramEnd = Literal["worked", "unclear", "refused", "crashed"]
+ProgramEnd = Literal["worked", "unclear", "refused", "crashed", "hindered"]
 """`refused`: it ended with an error of its own making. `unclear`: its end cannot be told from that
-of other commands on the same line."""
+of other commands on the same line. `hindered`: it failed, and an obstacle that is not the skill's
+stood in its way, so that its failure shows nothing."""
 
 
 COUNTS_AT_MOST: Final[Mapping[AttributionKind, int]] = {"with": 5, "around": 2, "without": 2}

@@ -7,10 +7,12 @@ from pydantic import AwareDatetime, Field
 
 from assay_contracts.attribution import Defect
 from assay_contracts.base import Model, Result, Work
+from assay_contracts.coverage import Coverage
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
     CountsNetworkCalls,
     Ecosystem,
+    Installation,
     ModelUse,
     NetworkCall,
     Package,
@@ -45,6 +47,8 @@ class RunReport(CountsNetworkCalls, Model):
     """How many were installed before the tasks; `packages_added` came while they were done."""
     packages_after: int = 0
     packages_added: tuple[Package, ...]
+    installations: tuple[Installation, ...] = ()
+    """What the skill declares and was installed before the tasks."""
     timings: RunTimings | None
     failure: str | None = None
 
@@ -250,6 +254,8 @@ class Report(Model):
     """None when none was asked for, as where no LLM takes part."""
     runtime_version: str = "v1.0"
     """What the online run started from."""
+    coverage: Coverage | None = None
+    """What of the documented the online run tried; none in older reports."""
     defects: tuple[Defect, ...] = ()
     """Programs of the skill that never worked in the online run."""
     regressions: tuple[RegressionReport, ...] = ()

@@ -9,6 +9,7 @@ from typing import Final
 from assay_contracts.reports import Report
 from assay_reporting.markdown.approved_skills import approved_skills
 from assay_reporting.markdown.costs import costs
+from assay_reporting.markdown.coverage import coverage
 from assay_reporting.markdown.defects import defects
 from assay_reporting.markdown.dependencies import dependencies
 from assay_reporting.markdown.format_findings import format_findings
@@ -22,6 +23,7 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     verdict,
     score,
     prose,
+    coverage,
     defects,
     trigger,
     lift,

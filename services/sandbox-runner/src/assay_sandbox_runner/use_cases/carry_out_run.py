@@ -41,6 +41,7 @@ from assay_sandbox_runner.ports import (
     StoreFailed,
     Traces,
 )
+from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
@@ -73,6 +74,7 @@ class CarryOutRun:
     progress: Progress
     agents_for_run: AgentsForRun
     work_on_task: WorkOnTask
+    clean_sandboxes: CleanSandboxes
     try_near_misses: TryNearMisses
     install_packages: InstallPackages
     find_other_versions: FindOtherVersions
@@ -144,10 +146,12 @@ class CarryOutRun:
         self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
+        name = ascii_label(f"{request.step_id}.{request.attempt}")
         async with (
             self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
+            self.clean_sandboxes.lazily(f"{name}-checks") as clean,
             self.provider.open(
-                name=ascii_label(f"{request.step_id}.{request.attempt}"),
+                name=name,
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
                 base=request.base,
@@ -161,6 +165,7 @@ class CarryOutRun:
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
+                clean=clean,
             )
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
