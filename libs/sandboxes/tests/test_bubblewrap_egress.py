@@ -5,104 +5,33 @@ there, as a name server of the test's own says.
 """
 
 import asyncio
-import ipaddress
 import os
-import re
 import socket
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-import assay_sandboxes
-from assay_sandboxes.bubblewrap.host.outside import Outside, machines_name_servers
+from assay_sandboxes.bubblewrap.host.outside import machines_name_servers
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.bubblewrap.host.sandbox import BubblewrapSandbox
 from assay_sandboxes.bubblewrap.host.warden_client import WardenClient
 from assay_sandboxes.bubblewrap.warden import carrier
-from assay_sandboxes.bubblewrap.warden.egress_policy import EgressPolicy, is_this_machine
-from assay_sandboxes.bubblewrap.warden.orders import NO_POLICY, Begun, PolicyOrder
+from assay_sandboxes.bubblewrap.warden.orders import Begun
 from assay_sandboxes.conformance.under_test import LIMITS, python
 from assay_sandboxes.port import Sandbox, SandboxUnavailable
+from assay_testkit.outside import (
+    FOUR,
+    NAME,
+    PRIVATE,
+    REBOUND,
+    SHUT,
+    SIX,
+    an_outside,
+    echoing,
+    policy_order,
+)
 
-FOUR, SIX, SHUT, PRIVATE = "198.51.100.7", "2001:db8::7", "198.51.100.8", "10.1.2.3"
-NAME, REBOUND = "named.example", "rebound.example"
 MEGABYTES = 20
-
-
-def _echo(connection: socket.socket) -> None:
-    with connection:
-        while chunk := connection.recv(65536):
-            connection.sendall(chunk)
-
-
-@contextmanager
-def echoing() -> Iterator[int]:
-    """A server that says what it is told; its port."""
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
-
-        def serve() -> None:
-            try:
-                while True:
-                    connection, _ = server.accept()
-                    threading.Thread(target=_echo, args=(connection,), daemon=True).start()
-            except OSError:
-                return
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def answer_to(question: bytes) -> bytes:
-    """An answer with the address of `NAME`, or of `REBOUND`; others do not exist."""
-    end = question.index(b"\0", 12) + 5
-    asked = question[12:end]
-    address = {b"\x05named": FOUR, b"\x07reboun": PRIVATE}.get(asked[: 6 if asked[0] == 5 else 7])
-    known = address is not None and asked.endswith(b"\x07example\0\0\1\0\1")
-    record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + ipaddress.IPv4Address(address or 0).packed
-    flags = b"\x81\x80" if address else b"\x81\x83"
-    counts = b"\0\1" + (b"\0\1" if known else b"\0\0") + bytes(4)
-    return question[:2] + flags + counts + asked + (record if known else b"")
-
-
-@contextmanager
-def naming() -> Iterator[int]:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-
-        def serve() -> None:
-            while True:
-                question, asker = server.recvfrom(4096)
-                if not question:
-                    return
-                server.sendto(answer_to(question), asker)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server.getsockname()[1]
-        server.sendto(b"", server.getsockname())
-        thread.join()
-
-
-@contextmanager
-def an_outside(policy: PolicyOrder = NO_POLICY) -> Iterator[Outside]:
-    """Addresses that nobody has lead to servers of the test's own."""
-    with echoing() as port, naming() as names, socket.socket() as shut:
-        shut.bind(("127.0.0.1", 0))
-        here = dict.fromkeys((FOUR, SIX, PRIVATE), ("127.0.0.1", port))
-        yield Outside(
-            policy=policy,
-            name_servers=(("127.0.0.1", names),),
-            detours=here | {SHUT: ("127.0.0.1", shut.getsockname()[1])},
-        )
 
 
 @pytest.fixture
@@ -290,100 +219,6 @@ async def test_nothing_of_the_machine_lies_open_afterwards(
             await asyncio.sleep(0.05)
 
 
-# What may be reached ------------------------------------------------------------------------------
-
-
-def policy(**given: object) -> PolicyOrder:
-    return NO_POLICY | given  # type: ignore[return-value]  # the same fields, some of them given
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("10.0.0.1", "172.16.9.9", "172.31.255.255", "192.168.1.1", "100.64.0.1", "198.18.0.1"),
-        *("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "0.1.2.3"),
-        *("fd00:ec2::254", "fd20:ce::254", "fd12::1", "fe80::1", "fec0::1", "ff02::1", "224.0.0.1"),
-        *("255.255.255.255", "240.0.0.1", "::ffff:10.0.0.1", "::10.0.0.1", "64:ff9b::a00:1"),
-        *("64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:a00:1::1", "2001:0:1::1", "::"),
-    ],
-)
-def test_what_is_not_the_public_internet_is_not_reached_by_default(address: str) -> None:
-    host = ipaddress.ip_address(address)
-    assert EgressPolicy(NO_POLICY).refusal(host, 80, ()) is not None
-
-
-@pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f::1", "172.32.0.1", "11.0.0.1"])
-def test_the_public_internet_is_reached(address: str) -> None:
-    host = ipaddress.ip_address(address)
-    assert EgressPolicy(NO_POLICY).refusal(host, 80, ()) is None
-    listed_only = EgressPolicy(policy(only_listed=True))
-    assert listed_only.refusal(host, 80, ()) == "not on the list of what may be reached"
-
-
-def test_lists_let_through_by_name_and_by_range_and_never_to_this_machine() -> None:
-    rules = EgressPolicy(policy(names=["git.corp.example", ".lab.example"], ranges=["10.1.0.0/16"]))
-    inside, elsewhere = ipaddress.ip_address("10.1.2.3"), ipaddress.ip_address("10.2.2.3")
-    assert rules.refusal(inside, 80, ()) is None
-    assert rules.refusal(elsewhere, 80, ()) == "an address of a private network"
-    assert rules.refusal(elsewhere, 80, {"git.corp.example"}) is None
-    assert rules.refusal(elsewhere, 80, {"a.b.lab.example"}) is None
-    assert rules.refusal(elsewhere, 80, {"evil.example", "xlab.example"}) is not None
-    everything = EgressPolicy(policy(ranges=["0.0.0.0/0", "::/0"], names=["me.example"]))
-    for own in ("127.0.0.1", "127.9.9.9", "::1", "64:ff9b::7f00:1"):
-        host = ipaddress.ip_address(own)
-        assert everything.refusal(host, 80, {"me.example"}) == "an address of this machine"
-
-
-def test_an_index_of_this_machine_is_let_through_at_its_port_alone() -> None:
-    rules = EgressPolicy(policy(indexes=[("127.0.0.1", 3141), ("pkgs.corp.example", 443)]))
-    here, private = ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("10.9.9.9")
-    assert rules.refusal(here, 3141, ()) is None
-    assert rules.refusal(here, 4222, ()) == "an address of this machine"
-    assert rules.refusal(private, 443, {"pkgs.corp.example"}) is None
-    assert rules.refusal(private, 22, {"pkgs.corp.example"}) is not None
-
-
-def own_addresses() -> list[str]:
-    """Every address of this machine, the second of an interface too."""
-    four = Path("/proc/net/fib_trie").read_text().splitlines()
-    listed = {
-        above.split()[-1] for above, line in pairwise(four) if line.strip() == "/32 host LOCAL"
-    }
-    six = Path("/proc/net/if_inet6").read_text().split()[::6]
-    return sorted(listed | {str(ipaddress.IPv6Address(int(each, 16))) for each in six})
-
-
-def test_every_address_of_this_machine_is_known_for_one() -> None:
-    addresses = own_addresses()
-    assert "127.0.0.1" in addresses
-    assert [each for each in addresses if not is_this_machine(ipaddress.ip_address(each))] == []
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives an interface an address")
-def test_the_second_address_of_an_interface_is_this_machine_too() -> None:
-    """In a network namespace of the test's own: the kernel reaches it from the first address."""
-    source = Path(assay_sandboxes.__file__).parents[1]
-    program = (
-        f"import ipaddress, sys\nsys.path.insert(0, {str(source)!r})\n"
-        "from assay_sandboxes.bubblewrap.warden.egress_policy import is_this_machine\n"
-        "print([is_this_machine(ipaddress.ip_address(each))\n"
-        "       for each in ('203.0.113.5', '203.0.113.6', '198.51.100.9')])"
-    )
-    setup = (
-        "ip link set lo up && ip addr add 203.0.113.5/24 dev lo"
-        " && ip addr add 203.0.113.6/24 dev lo"
-    )
-    done = subprocess.run(
-        ["unshare", "--net", "sh", "-c", f'{setup} && exec "$0" -c "$1"', sys.executable, program],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if "Operation not permitted" in done.stderr or "not found" in done.stderr:
-        pytest.skip(f"no network namespace to try it in: {done.stderr}")
-    assert done.stdout == "[True, True, False]\n", done.stderr
-
-
 async def test_what_a_rule_refuses_is_in_the_record_with_the_reason(
     online: Sandbox,
 ) -> None:
@@ -408,7 +243,7 @@ async def test_a_listed_name_and_an_index_on_this_machine_are_reached(
     tmp_path: Path, skills: Path
 ) -> None:
     with echoing() as index:
-        rules = policy(names=[REBOUND], indexes=[("127.0.0.1", index)])
+        rules = policy_order(names=[REBOUND], indexes=[("127.0.0.1", index)])
         with an_outside(rules) as outside:
             provider = BubblewrapProvider(tmp_path / "state", outside=outside)
             program = (
@@ -426,117 +261,6 @@ async def test_a_listed_name_and_an_index_on_this_machine_are_reached(
             await provider.close()
     assert found == ["b'x'", "b'x'", "Connection refused"]
     assert "b'x'" not in offline
-
-
-# What a sandbox does to its own warden -----------------------------------------------------------
-
-MANY_SOCKETS = """
-import os, socket, time
-for _ in range(9):
-    if os.fork() == 0:
-        held = []
-        for _ in range(1000):
-            held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-            held[-1].bind(("127.0.0.1", 0))
-        os.mkdir(f"/tmp/holding-{os.getpid()}"); time.sleep(60)
-while len(os.listdir("/tmp")) < 9: time.sleep(0.01)
-for number in range(20):
-    try: socket.gethostbyname(f"n{number}.other.example")
-    except OSError: pass
-"""
-SLOW_TO_CONNECT = """
-import fcntl, socket, struct, threading
-caller = socket.socket()
-key = struct.pack("<H2s4s", 2, bytes(2), bytes([127, 0, 0, 1])) + bytes(120)
-caller.setsockopt(6, 14, key + struct.pack("<BBHI", 0, 0, 4, 0) + b"seal" + bytes(76))
-def block():
-    while True: fcntl.fcntl(caller.fileno(), fcntl.F_SETFL, 0)
-threading.Thread(target=block, daemon=True).start()
-try: caller.connect((HOST, 80)); print("connected")
-except OSError as error: print(error.strerror)
-"""
-NEVER_ARRIVING = """
-import socket
-reached = 0
-for _ in range(600):
-    caller = socket.socket()
-    caller.setsockopt(6, 30, 1), caller.setsockopt(6, 34, 1)
-    try: caller.connect((HOST, 80)); reached += 1
-    except BlockingIOError: pass
-    caller.close()
-print(reached)
-"""
-
-
-async def longest_stand_still(until: asyncio.Task[str]) -> float:
-    """Seconds for which this event loop did nothing else."""
-    worst = 0.0
-    while not until.done():
-        began = time.monotonic()
-        await asyncio.sleep(0.01)
-        worst = max(worst, time.monotonic() - began)
-    return worst
-
-
-@pytest.mark.parametrize(
-    ("attack", "came_of_it"),
-    [
-        pytest.param(MANY_SOCKETS, "", id="many sockets and look-ups"),
-        pytest.param(SLOW_TO_CONNECT, "Connection timed out\n", id="a socket that never connects"),
-        pytest.param(NEVER_ARRIVING, "256\n", id="sockets that never arrive"),
-    ],
-)
-async def test_nobody_else_is_held_up_by_what_a_sandbox_does_to_its_network(
-    provider: BubblewrapProvider, skills: Path, attack: str, came_of_it: str
-) -> None:
-    roomy = replace(LIMITS, processes=64)
-    async with (
-        provider.open(name="one", skills=skills, network="open", limits=roomy) as hostile,
-        provider.open(name="two", skills=skills, network="open", limits=LIMITS) as honest,
-    ):
-        await printed(honest, f"import socket; socket.create_connection(('{FOUR}', 80), 5)")
-        descriptors = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
-        attacking = asyncio.create_task(printed(hostile, f"HOST = '{FOUR}'\n{attack}"))
-        watching = asyncio.create_task(longest_stand_still(attacking))
-        await printed(honest, f"import socket; socket.create_connection(('{FOUR}', 80), 5)")
-        assert await attacking == came_of_it
-        assert await watching < 2.0
-        # The test's own server has its ends of those that were carried.
-        assert len(os.listdir("/proc/self/fd")) <= descriptors + 256 + 8  # noqa: PTH208
-        assert await hostile.network_calls()
-
-
-async def test_a_sandbox_whose_warden_ends_is_lost_and_its_calls_are_not_taken_for_none(
-    provider: BubblewrapProvider, skills: Path
-) -> None:
-    async with provider.open(name="one", skills=skills, network="blocked") as sandbox:
-        assert isinstance(sandbox, BubblewrapSandbox)
-        launched = sandbox._processes._launched_processes
-        assert launched is not None
-        launched.warden.kill()
-        await launched.warden.wait()
-        with pytest.raises(SandboxUnavailable, match="warden"):
-            await sandbox.network_calls()
-        with pytest.raises(SandboxUnavailable, match="warden"):
-            await sandbox.execute("true")
-
-
-async def test_a_warden_has_limits_of_its_own_and_no_rights_of_root(online: Sandbox) -> None:
-    assert isinstance(online, BubblewrapSandbox)
-    launched = online._processes._launched_processes
-    assert launched is not None
-    folder = Path("/proc", str(launched.warden.pid))
-    status = dict(
-        line.split(":\t", 1)
-        for line in (folder / "status").read_text().splitlines()
-        if ":\t" in line
-    )
-    assert "0" not in status["Uid"].split()
-    assert int(status["CapEff"], 16) == 0
-    limits = (folder / "limits").read_text()
-    assert re.search(r"Max open files +1024 +1024", limits)
-    assert re.search(rf"Max data size +{256 * 1024**2} ", limits)
-    assert re.search(r"Max cpu time +\d+ ", limits)
 
 
 async def test_a_machine_that_lets_no_sockets_be_shared_says_so(

@@ -31,7 +31,7 @@ async def test_the_proof_tells_what_the_probe_did_and_saw(bubblewrap: ProviderUn
         carried = sandbox.proof()
     assert "carries connections" in carried.proof
     assert "and not to this machine" in carried.proof
-    assert "as the runner carries them" in carried.observation
+    assert "as they are carried" in carried.observation
 
 
 @pytest.mark.parametrize(

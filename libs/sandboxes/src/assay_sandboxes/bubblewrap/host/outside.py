@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from assay_sandboxes.bubblewrap.host import layout
+from assay_sandboxes.bubblewrap.host.package_indexes import configured_indexes
 from assay_sandboxes.bubblewrap.host.supervisor_client import Ready
 from assay_sandboxes.bubblewrap.warden.name_server import Place
 from assay_sandboxes.bubblewrap.warden.orders import NO_POLICY, PolicyOrder, WatchOrder
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.guest.socket_addresses import DNS_PORT
 
 
@@ -29,6 +32,18 @@ class Outside:
     """None for those of this machine, as they are then."""
     detours: Mapping[str, Place] = field(default_factory=dict)
     """By address: where a connection to it goes instead; so tests have an outside."""
+
+    @classmethod
+    def by_rules(cls, rules: EgressRules) -> Self:
+        """What the rules allow, and the package indexes that this machine is set to use."""
+        return cls(
+            policy=PolicyOrder(
+                names=list(rules.names),
+                ranges=list(rules.ranges),
+                indexes=configured_indexes(),
+                only_listed=rules.only_listed,
+            )
+        )
 
     def order(self, ready: Ready, *, carry: bool) -> WatchOrder:
         """What the warden of a sandbox that is ready is told."""

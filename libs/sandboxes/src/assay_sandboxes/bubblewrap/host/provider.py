@@ -19,6 +19,7 @@ from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
 from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
 from assay_sandboxes.bubblewrap.host.warm_launcher import WarmLauncher
 from assay_sandboxes.bubblewrap.process_one.launcher import SANDBOX_UID
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.host_processes import uninterrupted
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
@@ -52,7 +53,7 @@ class BubblewrapProvider:
         self._shared_files = SharedFiles(state_dir / "own")
         self._launcher = WarmLauncher()
         self._probe = probe or Probe()
-        self._outside = outside or Outside()
+        self._outside = outside or Outside.by_rules(EgressRules())
 
     @property
     def kind(self) -> SandboxKind:

@@ -152,6 +152,7 @@ class WardenClient:
             process=call["process"],
             programs=tuple(RunningProgram(*program) for program in call["programs"]),
             attempts=call["attempts"],
+            problem=call["problem"],
             refused=call["refused"],
         )
 

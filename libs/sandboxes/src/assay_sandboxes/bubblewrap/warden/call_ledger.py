@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from assay_sandboxes.own_names import without_search_domain
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from assay_sandboxes.bubblewrap.warden.calling_processes import CallingProcess
 
+Problem = Literal["unresolved", "denied", "unreachable"]
+"""A name led to no address, a rule forbids the place, or nobody there can be reached."""
 UNKNOWN_PLACE: Final = "unknown"
 """Where a call went that only the kernel counted."""
 _MOST_UNSEEN: Final = 1000
@@ -32,8 +34,10 @@ class SeenCall(TypedDict):
     process: str | None
     programs: Sequence[Sequence[str]]
     attempts: int
+    problem: Problem | None
+    """Why it got nowhere, where that is known."""
     refused: str | None
-    """Why it was not let out, where it is a rule of ours that forbids it."""
+    """Why it was denied: what the rules have against the place."""
 
 
 class CallLedger:
@@ -62,6 +66,8 @@ class CallLedger:
         self._let_go_on = 0
         self._looked_up: Counter[tuple[str | None, int | None, str]] = Counter()
         self._asked: Counter[tuple[str | None, int | None, str, int]] = Counter()
+        self._resolved: dict[str, bool] = {}
+        """Whether a name led to any address."""
         self._baseline = without_route()
 
     def address(
@@ -74,7 +80,11 @@ class CallLedger:
     ) -> None:
         """Enter an attempt to reach an address; the kernel counts those that were `let_go_on`."""
         self._let_go_on += let_go_on
-        self._enter(destination, caller, refused)
+        self._enter(destination, caller)
+        if let_go_on:
+            self.came_of(destination, caller, "unreachable")
+        elif refused:
+            self.came_of(destination, caller, "denied", refused)
 
     def lookup(self, name: str, kind: int, caller: CallingProcess | None) -> None:
         """Enter a question for a name; `kind` is the DNS record type."""
@@ -86,7 +96,13 @@ class CallLedger:
         self._asked[*who, name, kind] += 1
         if self._asked[*who, name, kind] > self._looked_up[*who, meant]:
             self._looked_up[*who, meant] += 1
-            self._enter(meant, caller, None)
+            self._enter(meant, caller)
+
+    def answered(self, name: str, *, found: bool) -> None:
+        """Note whether a name led anywhere."""
+        meant = self.meant(name)
+        if len(self._resolved) < _MOST or meant in self._resolved:
+            self._resolved[meant] = found or self._resolved.get(meant, False)
 
     def has_looked_up(self, name: str, caller: CallingProcess) -> bool:
         return self._looked_up[caller.process, caller.command, name] > 0
@@ -95,11 +111,17 @@ class CallLedger:
         """The name that a program asked for, without what its resolver put behind it."""
         return without_search_domain(name, self._search)
 
-    def refuse_name(self, name: str, caller: CallingProcess, refused: str) -> None:
-        """Note that a place that was looked up by name is one that nobody may go to."""
-        call = self._calls.get((caller.process, name))
+    def came_of(
+        self,
+        destination: str,
+        caller: CallingProcess | None,
+        problem: Problem | None,
+        refused: str | None = None,
+    ) -> None:
+        """Note what came of the latest attempt for a place."""
+        call = self._calls.get(_key(destination, caller))
         if call is not None:
-            call["refused"] = refused
+            call["problem"], call["refused"] = problem, refused
 
     def settle(self) -> None:
         """Enter what the kernel counted and nobody else saw."""
@@ -110,6 +132,9 @@ class CallLedger:
     def listed(self) -> list[SeenCall]:
         """In the order of their first attempts."""
         self.settle()
+        for call in self._calls.values():
+            if call["problem"] is None and self._resolved.get(call["destination"]) is False:
+                call["problem"] = "unresolved"
         return list(self._calls.values())
 
     def forget(self) -> int:
@@ -119,19 +144,19 @@ class CallLedger:
         self._by_command.clear()
         self._looked_up.clear()
         self._asked.clear()
+        self._resolved.clear()
         self._let_go_on = 0
         self._baseline = self._without_route()
         return attempts
 
-    def _enter(self, destination: str, caller: CallingProcess | None, refused: str | None) -> None:
-        command, process = (caller.command, caller.process) if caller else (None, None)
-        key: Hashable = (process, destination) if process else (None, command, destination)
-        if process is None and destination == UNKNOWN_PLACE:  # two of them need not be one place
+    def _enter(self, destination: str, caller: CallingProcess | None) -> None:
+        command = caller.command if caller else None
+        key = _key(destination, caller)
+        if destination == UNKNOWN_PLACE:  # two of them need not be one place
             key = len(self._calls), UNKNOWN_PLACE
         call = self._calls.get(key)
         if call is not None:
             call["attempts"] += 1
-            call["refused"] = refused or call["refused"]
             return
         if self._by_command[command] >= _MOST_BY_COMMAND or len(self._calls) >= _MOST:
             return
@@ -140,8 +165,15 @@ class CallLedger:
             at=time.time(),
             destination=destination,
             command=command,
-            process=process,
+            process=caller.process if caller else None,
             programs=caller.programs if caller else (),
             attempts=1,
-            refused=refused,
+            problem=None,
+            refused=None,
         )
+
+
+def _key(destination: str, caller: CallingProcess | None) -> Hashable:
+    if caller is None or caller.process is None:
+        return None, caller.command if caller else None, destination
+    return caller.process, destination

@@ -104,6 +104,8 @@ class WatchedNetwork:
     async def calls(self) -> list[SeenCall]:
         """What was attempted so far, questions just sent included."""
         await asyncio.sleep(_SETTLE_S)
+        if self._serving.done():  # a witness that is gone has not seen everything
+            self._serving.result()
         self._names.serve()
         return self.ledger.listed()
 
@@ -139,11 +141,12 @@ class WatchedNetwork:
         """Write down where a call goes, and end it, carry it, or let the kernel refuse it."""
         near = self._socket_to_connect(call)
         names = self._found_under.get(str(host), set())
+        by_kernel = near is None or not self._begun
         refused = None
-        if near is not None and self._carries and self._begun:
+        if self._carries and not by_kernel:
             refused = self._policy.refusal(host, port, names)
-        self._enter(caller, host, port, refused, let_go_on=near is None or not self._begun)
-        if near is None or not self._begun:
+        entered = self._enter(caller, host, port, refused, let_go_on=by_kernel)
+        if near is None or by_kernel:
             if near is not None:
                 near.close()
             self._notifications.let_go_on(call)
@@ -154,12 +157,18 @@ class WatchedNetwork:
             near.close()
             self._notifications.end_with(call, errno.EAGAIN)
         else:
+
+            def end(error: int) -> None:
+                reached = error in (0, errno.EINPROGRESS)
+                self.ledger.came_of(entered, caller, None if reached else "unreachable")
+                self._notifications.end_with(call, error)
+
             self._carrier.start(
                 near,
                 host,
                 port,
                 still_wanted=lambda: self._notifications.still_waits(call),
-                end=lambda error: self._notifications.end_with(call, error),
+                end=end,
             )
 
     def _socket_to_connect(self, call: WaitingCall) -> socket.socket | None:
@@ -184,16 +193,18 @@ class WatchedNetwork:
         refused: str | None,
         *,
         let_go_on: bool,
-    ) -> None:
-        for name in sorted(self._found_under.get(str(host), ())):
+    ) -> str:
+        """Write an attempt down; under which name of the place it stands."""
+        names = sorted(self._found_under.get(str(host), ()))
+        for name in names:
             # To look a name up and then go there is to try once.
             if caller is not None and self.ledger.has_looked_up(name, caller):
                 if refused:
-                    self.ledger.refuse_name(name, caller, refused)
-                return
-        names = sorted(self._found_under.get(str(host), ()))
+                    self.ledger.came_of(name, caller, "denied", refused)
+                return name
         place = names[0] if names else written(host, port)
         self.ledger.address(place, caller, refused=refused, let_go_on=let_go_on)
+        return place
 
     def _hear_question(self, question: bytes, port: int) -> None:
         parsed = first_question(question)
@@ -202,6 +213,7 @@ class WatchedNetwork:
 
     def _hear_answer(self, answer: bytes) -> None:
         name, addresses = addresses_in(answer)
+        self.ledger.answered(name, found=bool(addresses))
         for address in addresses:
             if len(self._found_under) < _MOST_ADDRESSES or address in self._found_under:
                 names = self._found_under.setdefault(address, set())
