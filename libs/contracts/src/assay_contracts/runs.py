@@ -21,6 +21,8 @@ NetworkMode = Literal["open", "blocked"]
 NetworkCause = Literal["skill", "package_manager", "agent"]
 """Whose doing a network call was: the skill's programs and what it tells agents to do, a package
 manager fetching what the skill does not name, or the agent's own idea."""
+NetworkProblem = Literal["unresolved", "denied", "unreachable"]
+"""Why a call got nowhere: its name did not resolve, the policy forbids it, or nobody answered."""
 InstallFailureCause = Literal["unavailable", "limit", "missing", "conflict", "broken"]
 """Why something declared could not be installed. Not the skill's: `unavailable` (the package index
 could not be reached), `limit` (of our sandbox). The skill's: `missing` (there is no such package or
@@ -64,6 +66,10 @@ class NetworkCall(Model):
     """Command line of the process that made it; none where that is not known."""
     cause: NetworkCause | None = None
     """Whose doing it was; older runners do not say."""
+    problem: NetworkProblem | None = None
+    """Why it got nowhere, where that is known."""
+    refused: str | None = None
+    """Where it is `denied`: what the rules have against the place."""
 
     @property
     def counts(self) -> bool:

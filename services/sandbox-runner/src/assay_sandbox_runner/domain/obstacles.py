@@ -4,7 +4,7 @@
 |---|---|
 | the sandbox saw a limit hit; an error number that only a limit gives; SIGXFSZ | a limit |
 | exit code 127 or an error of `exec`, for what is not there and not promised | `missing_tool` |
-| the resolver has no answer for a name, or the rules forbid a place | `unreachable_host` |
+| the carrier could not resolve a name, may not go there, or found nobody | `unreachable_host` |
 | a variable that the skill and the error name is not set; 401 or 403 beside it | `missing_key` |
 | no git repository, display, container engine, graphics card, administrator's rights | \
   `missing_precondition` |
@@ -16,12 +16,12 @@ skill names. What an agent tried on its own and could not is nothing.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from assay_contracts.obstacles import LimitKind, Obstacle, ObstacleKind
-from assay_contracts.runs import TraceStep
+from assay_contracts.runs import NetworkProblem, TraceStep
 from assay_sandbox_runner.domain.skill_needs import TELLS_NOTHING, SkillNeeds
 from assay_sandboxes.port import Limits
 from assay_skillkit.shell.paths import paths_used, programs_of
@@ -129,8 +129,8 @@ class SeenStep:
     command: str
     is_the_skills: bool
     """It runs a program of the skill, or a command that the skill documents."""
-    hosts: tuple[str, ...] = ()
-    """Names that it reached for."""
+    unreached: Mapping[str, NetworkProblem] = field(default_factory=dict)
+    """Places that it reached for and did not get to, and why."""
 
     @property
     def may_have_failed(self) -> bool:
@@ -156,7 +156,6 @@ def suspicions(seen: SeenStep, needs: SkillNeeds) -> tuple[Suspect, ...]:
     found = (
         *(Suspect("missing_tool", tool) for tool in _tools(seen, needs)),
         *(Suspect("missing_key", name) for name in _variables(seen, needs)),
-        *(Suspect("unreachable_host", host) for host in seen.hosts if seen.concerns(host, needs)),
         *(Suspect("missing_precondition", place) for place in _places(seen, needs)),
     )
     return tuple(dict.fromkeys(found))
@@ -252,19 +251,41 @@ def obstacles_of(
     for suspect in suspicions(seen, needs):
         if suspect in absent:
             yield _missing(seen, suspect)
+    for place, problem in seen.unreached.items():
+        if seen.may_have_failed and seen.concerns(_host_of(place), needs):
+            yield _unreached(seen, place, problem)
+
+
+def _host_of(place: str) -> str:
+    return place.rpartition(":")[0] or place
+
+
+def _unreached(seen: SeenStep, place: str, problem: NetworkProblem) -> Obstacle:
+    return Obstacle(
+        kind="unreachable_host",
+        what=place[:200],
+        observed=f"{_ended(seen)}; {_NETWORK_PROBLEMS[problem]}",
+        advice="Let sandboxes reach it (the machine's network and name servers, ASSAY_EGRESS_…), "
+        "or let the skill work without it.",
+        step=seen.index,
+    )
+
+
+_NETWORK_PROBLEMS: Final[Mapping[NetworkProblem, str]] = {
+    "unresolved": "its name does not resolve",
+    "denied": "the rules of the sandbox forbid it",
+    "unreachable": "nobody answered there",
+}
 
 
 _ADVICE: Final[dict[ObstacleKind, str]] = {
     "missing_tool": "Install it on the machine that runs sandboxes, or let the skill bring it.",
-    "unreachable_host": "Let sandboxes reach it (network, name servers, ASSAY_EGRESS_…), or let "
-    "the skill work without it.",
     "missing_key": "Sandboxes are given no keys: validate what can be tried without it, or try it "
     "by hand.",
     "missing_precondition": "Our sandbox does not offer it: try the skill where it is there.",
 }
 _OBSERVED: Final[dict[ObstacleKind, str]] = {
     "missing_tool": "it is not on the path",
-    "unreachable_host": "its name does not resolve, or the sandbox's rules forbid it",
     "missing_key": "the variable is not set, and the error names it or answers 401 or 403",
     "missing_precondition": "there is none in the sandbox",
 }

@@ -43,7 +43,6 @@ from assay_sandbox_runner.ports import (
     Traces,
 )
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
-from assay_sandbox_runner.use_cases.find_obstacles import OUTSIDE_TASKS
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
@@ -221,11 +220,7 @@ class CarryOutRun:
         self, run: OpenRun, tasks: Sequence[TaskRecord]
     ) -> tuple[NetworkCall, ...]:
         """Those of the tasks: without any, what reached out was our own installing."""
-        observed = [
-            call
-            for call in (await run.sandbox.network_calls() if tasks else [])
-            if call.cwd != OUTSIDE_TASKS
-        ]
+        observed = await run.sandbox.network_calls() if tasks else []
         name = run.request.skill_name
         files = run.skills.files.get(name)
         if not observed or files is None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from assay_contracts.obstacles import Obstacle
-from assay_contracts.runs import TraceStep
+from assay_contracts.runs import NetworkProblem, TraceStep
 from assay_sandbox_runner.domain.obstacles import (
     ADMINISTRATOR,
     CONTAINERS,
@@ -25,13 +25,10 @@ from assay_sandbox_runner.domain.program_runs import command_of
 from assay_sandbox_runner.domain.skill_needs import SkillNeeds
 from assay_sandboxes.port import Limits, ObservedCall, Sandbox
 
-OUTSIDE_TASKS: Final = "/"
-"""Where we look: no command of an agent is started there, so nobody's calls are taken for ours."""
 _SECONDS: Final = 20.0
 _MOST: Final = 40
 """Things that are looked for after one task, and obstacles that a trace lists."""
 _SAFE: Final = re.compile(r"[\w.+-]{1,100}")
-_HOST: Final = re.compile(r"(?=.{1,253}$)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _LOOKS: Final[Mapping[str, str]] = {
     GIT: "git -C {folder} rev-parse",
     DISPLAY: 'test -n "$DISPLAY"',
@@ -88,7 +85,7 @@ class FindObstacles:
                 steps[index],
                 command,
                 is_the_skills=index in skills_steps,
-                hosts=_hosts(steps[index], calls, folder),
+                unreached=_unreached(steps[index], calls, folder),
             )
             for index, command in commands.items()
         ]
@@ -112,7 +109,7 @@ async def _absent(
         f"{{ {looks[suspect]}; }} >/dev/null 2>&1 || echo {number}"
         for number, suspect in numbered.items()
     )
-    printed = await sandbox.execute(script, timeout_s=_SECONDS, cwd=OUTSIDE_TASKS)
+    printed = await sandbox.execute(script, timeout_s=_SECONDS, cwd="/")
     numbers = (line for line in printed.stdout.split() if line.isdecimal())
     return frozenset(numbered[int(number)] for number in numbers if int(number) in numbered)
 
@@ -125,8 +122,6 @@ def _look(suspect: Suspect, folder: str) -> str:
             return f"command -v {name}"
         case "missing_key" if _SAFE.fullmatch(name):
             return f"printenv {name}"
-        case "unreachable_host" if _HOST.fullmatch(name):
-            return f"timeout 5 getent ahosts {name}"
         case "missing_precondition":
             return _LOOKS[name].format(folder=shlex.quote(folder))
         case _:
@@ -137,8 +132,13 @@ def _may_have_failed(step: TraceStep, command: str) -> bool:
     return SeenStep(0, step, command, is_the_skills=False).may_have_failed or bool(step.limits_hit)
 
 
-def _hosts(step: TraceStep, calls: Sequence[ObservedCall], folder: str) -> tuple[str, ...]:
-    """What the step reached for."""
+def _unreached(
+    step: TraceStep, calls: Sequence[ObservedCall], folder: str
+) -> dict[str, NetworkProblem]:
+    """Where the step could not get to, as the one who carries its calls saw it."""
     ended = step.at + timedelta(seconds=step.seconds)
-    reached = (c.destination for c in calls if c.cwd == folder and step.at <= c.at <= ended)
-    return tuple(dict.fromkeys(reached))
+    return {
+        call.destination: call.problem
+        for call in calls
+        if call.problem and call.cwd == folder and step.at <= call.at <= ended
+    }
