@@ -36,6 +36,8 @@ from assay_scorer.domain.work_items import WorkItem
 
 REGRESSION_LIMIT = timedelta(seconds=60)
 """More for each approved skill."""
+INSTALL_LIMIT = timedelta(seconds=600)
+"""More for installing what the skill declares, which costs its tasks none of their time."""
 
 STAGES: dict[Verdict, ValidationStage] = {
     "passed": "completed",
@@ -359,4 +361,5 @@ class Validation(Model):
     def limit(self) -> timedelta:
         """How long it may take, layer 2 included."""
         regressions = 0 if self.is_full_test else len(self.environment.approved)
-        return time_limit(self.manifest) + REGRESSION_LIMIT * regressions
+        whole = time_limit(self.manifest) + REGRESSION_LIMIT * regressions
+        return whole + INSTALL_LIMIT if self.manifest.dependencies.are_installed else whole
