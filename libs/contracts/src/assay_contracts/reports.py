@@ -148,6 +148,7 @@ RegressionMode = Literal["changed", "all"]
 """Which approved skills layer 2 runs: those for which something changed, or all of them always."""
 RegressionCause = Literal[
     "never_tested",
+    "failed_before",
     "skill",
     "tasks",
     "environment",
