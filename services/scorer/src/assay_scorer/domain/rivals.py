@@ -6,6 +6,7 @@ that skill's own is a *rival*. Others that come or go cannot change what holds f
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from assay_contracts.tasks import TaskId
@@ -16,14 +17,17 @@ SHARED_WORDS: Final = 3
 """Content words that a description must share with a task before it says anything."""
 CLEARLY: Final = 2.0
 """Shared words, of a description that is not over-long, by which it must fit better."""
+_SPACES_OF_ONE_WORD: Final = 2
+_REMEMBERED: Final = 4_000
+"""Texts whose words are remembered: every description is held against every stored task."""
 LONG_DESCRIPTION: Final = 12
 """Words beyond which a description pays for its breadth."""
 
 
 def fit(prompt: str, description: str) -> float:
     """How well the description fits the task, in shared words; 0 where it says too little."""
-    words = content_words(description)
-    shared = len(content_words(prompt) & words)
+    words = _content(description)
+    shared = len(_content(prompt) & words)
     if shared < SHARED_WORDS:
         return 0.0
     return shared / math.sqrt(max(len(words), LONG_DESCRIPTION) / LONG_DESCRIPTION)
@@ -60,8 +64,16 @@ def rivals(skill: ApprovedSkill, others: Iterable[tuple[str, str]]) -> tuple[tup
 
 def _names(text: str, name: str) -> bool:
     """Whether the text speaks of a skill by its name, which is more than one everyday word."""
-    parts = plain_words(name)
-    if len(parts) < 2:  # noqa: PLR2004  # one word may be just a word
-        return False
-    words = plain_words(text)
-    return any(words[at : at + len(parts)] == parts for at in range(len(words)))
+    wanted = _spaced(name)
+    return wanted.count(" ") > _SPACES_OF_ONE_WORD and wanted in _spaced(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _content(text: str) -> frozenset[str]:
+    return content_words(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _spaced(text: str) -> str:
+    """Its plain words with a space around each."""
+    return f" {' '.join(plain_words(text))} "
