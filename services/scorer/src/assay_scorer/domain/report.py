@@ -14,11 +14,13 @@ from assay_contracts.reports import (
     RunReport,
 )
 from assay_contracts.runs import Package, RunFinished, RunKind
+from assay_contracts.tasks import TaskId
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
 from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.ledger import cost_report
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
+from assay_scorer.domain.scoring import lost_offline
 from assay_scorer.domain.triggering import trigger_report
 from assay_scorer.domain.validation import STAGES, Validation
 from assay_scorer.domain.what_changed import regression_rule
@@ -132,7 +134,12 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_added=_added(run.packages_before, run.packages_after),
                 installations=run.installations,
                 timings=run.timings,
+                lost_offline=_lost(validation) if kind == "offline" else (),
             )
+
+
+def _lost(validation: Validation) -> tuple[TaskId, ...]:
+    return lost_offline(validation.observed) if validation.observed else ()
 
 
 def _control(validation: Validation) -> ControlReport | None:

@@ -235,6 +235,7 @@ class Validation(Model):
             online=self.online,
             online_grades=self.online_graded.grades,
             offline=self.offline,
+            offline_grades=self.offline_graded.grades if self.offline_graded else (),
         )
 
     @property
