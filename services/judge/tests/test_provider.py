@@ -10,6 +10,7 @@ from assay_contracts.runs import Trace
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.app import open_agents
 from assay_judge.settings import Settings
+from assay_servicekit.spending import costs_told, with_costs
 from assay_testkit.judge import (
     WORD_COUNTER,
     WorkbenchInMemory,
@@ -66,7 +67,11 @@ async def planned(
     settings = settings_for(url, model_max_retries=retries, model_timeout_s=timeout_s)
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER), task_count=1)
     request = request.model_copy(update={"token_budget": tokens})
-    result = await plan_tasks(bundles, open_agents(settings, WorkbenchInMemory()))(request)
+    with costs_told() as told:
+        plan = plan_tasks(
+            bundles, open_agents(settings, WorkbenchInMemory()), needs_references=True
+        )
+        result = with_costs(await plan(request), told)
     assert isinstance(result, ValidationPlanned)
     return result
 
@@ -184,7 +189,8 @@ async def test_tokens_are_counted_and_bounded(model_server: ModelServer) -> None
     result = await planned(model_server.url, tokens=250)
     assert result.failure is not None
     assert result.failure.category == "budget"
-    assert result.failure.tokens == 330
+    assert result.failure.costs is not None
+    assert [use.tokens for use in result.failure.costs] == [330]
     assert len(model_server.requests) == 3
 
 

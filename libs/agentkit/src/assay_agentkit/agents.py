@@ -29,6 +29,7 @@ from assay_agentkit.bounds import Bounds, Middleware, OutOfTokens, bounding
 from assay_agentkit.failures import AgentFailed
 from assay_agentkit.meter import ModelMeter
 from assay_agentkit.model_errors import ModelErrors, model_failure
+from assay_agentkit.models import retries_of
 
 StoppedBy = Literal["steps", "time", "tokens"]
 T = TypeVar("T", bound=BaseModel)
@@ -115,7 +116,7 @@ def build_agent(
         skills=list(skills) or None,
         response_format=ToolStrategy(answers_with) if answers_with else None,
         middleware=[
-            ModelErrors(),
+            ModelErrors(retries=retries_of(model)),
             *middleware,
             *bounding(bounds, meter),
             *_file_tools(backend, file_tools, tool_descriptions),
@@ -149,7 +150,7 @@ def sub_agent(
         model=model,
         tools=[],
         middleware=[
-            ModelErrors(),
+            ModelErrors(retries=retries_of(model)),
             *middleware,
             *bounding(bounds, None),
             *_file_tools(backend, file_tools, tool_descriptions),

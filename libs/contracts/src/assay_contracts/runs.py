@@ -1,11 +1,11 @@
 """A run: one set of tasks carried out in one sandbox, and the traces it leaves."""
 
-from typing import Annotated, ClassVar, Final, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.attribution import Attribution
-from assay_contracts.base import Model, Result, Work
+from assay_contracts.base import Model, ModelUse, Result, Work
 from assay_contracts.coverage import Coverage, TaskShows
 from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
 from assay_contracts.obstacles import Obstacle
@@ -30,10 +30,6 @@ version), `conflict` (what it declares cannot be together), `broken` (it does no
 UseKind = Literal["read", "run"]
 Bound = Literal["steps", "time", "output", "tokens"]
 Ecosystem = Literal["pip", "npm", "system"]
-Role = Literal["planner", "executor", "grader", "reporter"]
-
-REHEARSAL: Final = "rehearsal"
-"""Provider of the built-in deterministic model."""
 
 
 class MountedSkill(Model):
@@ -41,30 +37,6 @@ class MountedSkill(Model):
 
     name: str
     bundle: BundleRef
-
-
-class ModelUse(Model):
-    """What one role's model was and what it cost."""
-
-    role: Role
-    model: str
-    """`provider:model`, or `rehearsal:<version>` when no LLM took part."""
-    prompt_version: str
-    calls: int = Field(ge=0)
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    seconds: float = Field(ge=0)
-    """Time spent waiting for the model."""
-
-    @property
-    def tokens(self) -> int:
-        """Read and written together."""
-        return self.input_tokens + self.output_tokens
-
-    @property
-    def is_rehearsal(self) -> bool:
-        """Whether the built-in model stood in for an LLM."""
-        return self.model.startswith(f"{REHEARSAL}:")
 
 
 class SkillUse(Model):
@@ -332,6 +304,9 @@ class RunFinished(CountsNetworkCalls, Result):
     install_failure: str | None = Field(default=None, max_length=2000)
     """What the installer said where something could not be installed; nothing is kept then."""
     model: ModelUse | None = None
+    """What the tasks cost."""
+    near_miss_model: ModelUse | None = None
+    """What the near misses cost; older runners count it under `model`."""
     timings: RunTimings | None = None
 
 

@@ -13,16 +13,10 @@ from uuid import UUID
 
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.failures import AgentFailed
+from assay_contracts.base import ModelUse
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
-from assay_contracts.runs import (
-    JudgeTrace,
-    ModelUse,
-    ProducedFile,
-    TaskOutcome,
-    Trace,
-    TraceStep,
-)
+from assay_contracts.runs import JudgeTrace, ProducedFile, TaskOutcome, Trace, TraceStep
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import Check, CheckResult, FileCheck, PatternCheck, Task, TaskFile
@@ -172,12 +166,11 @@ def judge_agents(
     grader: Policy = grader_policy,
     reporter: Policy = reporter_policy,
     bounds: Bounds = BOUNDS,
-    label: str = REHEARSAL_MODEL,
     workbench: Workbench | None = None,
 ) -> DeepAgents:
     """The judge's real agents; each policy stands in for a language model."""
     return DeepAgents(
-        planner_model=NamedModel(RehearsalModel(policy=planner), label),
+        planner_model=NamedModel(RehearsalModel(policy=planner), REHEARSAL_MODEL),
         grader_model=NamedModel(RehearsalModel(policy=grader), REHEARSAL_MODEL),
         reporter_model=NamedModel(RehearsalModel(policy=reporter), REHEARSAL_MODEL),
         workbench=workbench or WorkbenchInMemory(),
@@ -208,7 +201,11 @@ def numbers(things: Sequence[object]) -> range:
 
 
 def plan_tasks(
-    bundles: BundlesInMemory, agents: DeepAgents, traces: "JudgeTracesInMemory | None" = None
+    bundles: BundlesInMemory,
+    agents: DeepAgents,
+    traces: "JudgeTracesInMemory | None" = None,
+    *,
+    needs_references: bool = False,
 ) -> PlanTasks:
     """The use case with these agents, and the workbench that they have."""
     return PlanTasks(
@@ -216,6 +213,7 @@ def plan_tasks(
         agents=agents,
         workbench=agents.workbench,
         traces=traces or JudgeTracesInMemory(),
+        needs_references=needs_references,
     )
 
 

@@ -36,6 +36,8 @@ def create_app(settings: Settings) -> Service:
             agents=agents,
             workbench=workbench,
             traces=judge_traces,
+            # The rehearsal makes none: it would have to run the skill for it.
+            needs_references=settings.judge_model is not None,
         ),
         grade=GradeRun(
             traces=StoredTraces(bus.objects),

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from assay_contracts.base import ModelUse
 from assay_contracts.reports import Report
-from assay_contracts.runs import JudgeTrace, ModelUse, RunKind, Trace
+from assay_contracts.runs import JudgeTrace, RunKind, Trace
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, Task, TaskFile
 from assay_contracts.workbench import ChecksTried, CommandRan, TryChecks
@@ -111,10 +112,6 @@ class WorkToGrade:
 
 class Agents(Protocol):
     """Gives the agents work. Each job may use `tokens` in all; none means no bound."""
-
-    @property
-    def planner_is_rehearsal(self) -> bool:
-        """Whether the built-in model plans, which makes no reference results."""
 
     def planning(
         self,

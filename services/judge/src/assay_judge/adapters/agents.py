@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from assay_agentkit.agents import Agent, failed_by, run_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
+from assay_contracts.base import ModelUse, Role
 from assay_contracts.reports import Report
-from assay_contracts.runs import JudgeTrace, ModelUse, Role, RunKind
+from assay_contracts.runs import JudgeTrace, RunKind
 from assay_judge.adapters.assignments import CURRENT_ASSIGNMENT, CURRENT_JOB, Assignment, Job
 from assay_judge.adapters.directing import unfinished
 from assay_judge.adapters.files import ReadOnlyFiles
@@ -36,7 +37,6 @@ from assay_judge.domain.material import readable_files
 from assay_judge.domain.prose import ProseDraft
 from assay_judge.domain.skill_material import readable_skill
 from assay_judge.ports import PlanningBrief, ProblemsOf, ProblemsOfTask, Workbench, WorkToGrade
-from assay_rehearsal.model import REHEARSAL_MODEL
 
 D = TypeVar("D", bound=BaseModel)
 A = TypeVar("A")
@@ -103,10 +103,6 @@ class DeepAgents:
     workbench: Workbench
     bounds: Bounds
     _graph: Agent | None = field(default=None, init=False)
-
-    @property
-    def planner_is_rehearsal(self) -> bool:
-        return self.planner_model.label == REHEARSAL_MODEL
 
     def planning(
         self,

@@ -10,6 +10,7 @@ from assay_contracts.tasks import Task
 from assay_judge.domain.grading import GradeDraft, final_grade, grade_problems
 from assay_judge.ports import Agents, JudgeTraces, StoreFailed, Traces, WorkToGrade
 from assay_judge.use_cases.judge_steps import failure_of, keep_trace
+from assay_servicekit.spending import tell_costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +33,12 @@ class GradeRun:
             return request.failed(Failure.of("bus", f"A trace could not be read: {error}"))
         asked = [work for work in works for _ in range(self.samples)]
         job = self.agents.grading(request.run_kind, asked, tokens=request.token_budget)
+        tell_costs(job.use)
         try:
             drafts = await job.done()
             trace_key = await keep_trace(self.judge_traces, request, job.trace())
         except AgentFailed as failed:
-            return request.failed(failure_of("Grading", failed, job.use()))
+            return request.failed(failure_of("Grading", failed))
         except StoreFailed as error:
             return request.failed(Failure.of("bus", f"The trace could not be kept: {error}"))
         return RunGraded(

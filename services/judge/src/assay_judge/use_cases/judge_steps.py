@@ -2,7 +2,7 @@
 
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, Work
-from assay_contracts.runs import JudgeTrace, ModelUse
+from assay_contracts.runs import JudgeTrace
 from assay_judge.ports import JudgeTraces
 
 
@@ -19,6 +19,6 @@ async def keep_trace(traces: JudgeTraces, request: Work, trace: JudgeTrace) -> s
     return key
 
 
-def failure_of(work: str, failed: AgentFailed, use: ModelUse) -> Failure:
-    """What the agents' failure makes of the work, with the tokens that it cost."""
-    return Failure.of(failed.category, f"{work}: {failed.reason}", tokens=use.tokens)
+def failure_of(work: str, failed: AgentFailed) -> Failure:
+    """What the agents' failure makes of the work."""
+    return Failure.of(failed.category, f"{work}: {failed.reason}")

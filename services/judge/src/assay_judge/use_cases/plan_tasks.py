@@ -9,6 +9,7 @@ from assay_judge.domain.plan import rules_for
 from assay_judge.ports import Agents, Bundles, JudgeTraces, PlanningBrief, StoreFailed, Workbench
 from assay_judge.use_cases.judge_steps import failure_of, keep_trace
 from assay_judge.use_cases.prepare_tasks import PreparedTasks
+from assay_servicekit.spending import tell_costs
 from assay_skillkit.bundle import BundleUnreadable
 from assay_skillkit.document import parse_skill
 
@@ -21,6 +22,8 @@ class PlanTasks:
     agents: Agents
     workbench: Workbench
     traces: JudgeTraces
+    needs_references: bool
+    """Whether a task without a right result to try its checks on is given back."""
 
     async def __call__(self, request: ValidationRequested) -> Result:
         try:
@@ -38,7 +41,7 @@ class PlanTasks:
             rules=rules,
             known=known,
             task_count=count,
-            needs_reference=not self.agents.planner_is_rehearsal,
+            needs_reference=self.needs_references,
             workbench=self.workbench,
         )
         job = self.agents.planning(
@@ -51,11 +54,12 @@ class PlanTasks:
             task_problems=tasks.take,
             tokens=request.token_budget,
         )
+        tell_costs(job.use)
         try:
             outlines = await job.done()
             trace_key = await keep_trace(self.traces, request, job.trace())
         except AgentFailed as failed:
-            return request.failed(failure_of("Planning", failed, job.use()))
+            return request.failed(failure_of("Planning", failed))
         except StoreFailed as error:
             return request.failed(Failure.of("bus", f"The trace could not be kept: {error}"))
         return ValidationPlanned(

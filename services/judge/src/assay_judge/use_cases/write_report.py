@@ -6,6 +6,7 @@ from assay_contracts.reports import ReportRequested, ReportWritten
 from assay_judge.domain.prose import as_prose, prose_problems
 from assay_judge.ports import Agents
 from assay_judge.use_cases.judge_steps import failure_of
+from assay_servicekit.spending import tell_costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +21,11 @@ class WriteReport:
             problems_of=lambda prose: prose_problems(prose, request.report),
             tokens=request.token_budget,
         )
+        tell_costs(job.use)
         try:
             draft = await job.done()
         except AgentFailed as failed:
-            return request.failed(failure_of("Report", failed, job.use()))
+            return request.failed(failure_of("Report", failed))
         return ReportWritten(
             validation_id=request.validation_id,
             step_id=request.step_id,

@@ -4,6 +4,7 @@
 |---|---|
 | nothing of the skill was read or run | without it |
 | programs of the skill were run, and every run of every one failed or was hindered | around it |
+| they ended well, and the result has other figures: theirs were set aside | around it |
 | anything else | with it |
 
 A program *fails* when it crashes (a traceback through its files, a signal, a time-out, a file that
@@ -27,6 +28,7 @@ FIRST_SIGNAL: Final = 128
 NOT_RUNNABLE: Final = (126, 127)
 _ERROR_CHARS: Final = 500
 _COMMAND_CHARS: Final = 400
+_SAID_CHARS: Final = 200
 _SAYS_SO: Final = re.compile(
     r"\bexit(?:s|ed|ing)?(?:[ -](?:code|status|with|value))*[ :=`]*[1-9]\d*\b"
     r"|\b(?:non-?zero|nonzero)\b(?:[ -]\w+){0,2}[ -](?:exit|status|code)?"
@@ -65,6 +67,7 @@ def attribute_task(
     was_used: bool,
     manual: str,
     hindered_steps: Collection[int] = (),
+    results_set_aside: bool = False,
 ) -> Attribution:
     """What part the skill had in the task.
 
@@ -73,12 +76,15 @@ def attribute_task(
         was_used: Whether anything of the skill was read or run.
         manual: The text of its SKILL.md.
         hindered_steps: Those in whose way stood what is not the skill's.
+        results_set_aside: Whether the result has other figures than its programs gave.
     """
     errors_are_results = _SAYS_SO.search(manual) is not None
     runs = tuple(
         _run(each, errors_are_results=errors_are_results, hindered=each.step in hindered_steps)
         for each in ran
     )
+    if results_set_aside:
+        runs = tuple(map(_set_aside, runs, ran))
     if not was_used:
         return Attribution(kind="without")
     around = bool(runs) and all(run.failed or run.ended == "hindered" for run in runs)
@@ -103,6 +109,14 @@ def _run(ran: RanProgram, *, errors_are_results: bool, hindered: bool) -> Progra
         ended="hindered" if hindered and ended in ("refused", "crashed") else ended,
         error=error[:_ERROR_CHARS],
     )
+
+
+def _set_aside(run: ProgramRun, ran: RanProgram) -> ProgramRun:
+    if run.ended not in ("worked", "unclear"):
+        return run
+    said = " ".join(ran.output.split())[:_SAID_CHARS]
+    error = f"what it gave ({said}) is not in the result, which the agent worked out itself"
+    return run.model_copy(update={"ended": "set_aside", "error": error})
 
 
 def how_it_ended(ran: RanProgram, *, errors_are_results: bool) -> tuple[ProgramEnd, str]:

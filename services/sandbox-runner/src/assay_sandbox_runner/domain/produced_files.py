@@ -91,6 +91,12 @@ def _rank(path: str, task: Task, *, is_made: bool) -> Rank | None:
     return Rank.ASKED_FOR if is_asked_for else Rank.MADE
 
 
+def asked_for(task: Task, made: Collection[str]) -> tuple[str, ...]:
+    """Those of the files made that the task's checks or its prompt name."""
+    ranks = {path: _rank(path, task, is_made=True) for path in made}
+    return tuple(path for path, rank in ranks.items() if rank in (Rank.CHECKED, Rank.ASKED_FOR))
+
+
 def is_installed(path: str) -> bool:
     """Whether the file belongs to something that was installed into the task's folder."""
     return _INSTALLED.search(path) is not None

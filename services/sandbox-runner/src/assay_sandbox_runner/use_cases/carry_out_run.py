@@ -47,6 +47,7 @@ from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
 from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
+from assay_servicekit.spending import tell_costs
 from assay_skillkit.names import ascii_label
 
 _WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "control", "mending")
@@ -88,6 +89,8 @@ class CarryOutRun:
         """What came of the tasks; or why the platform could not find out."""
         stopwatch = Stopwatch()
         agents = self.agents_for_run(stopwatch)
+        tell_costs(agents.model_use)
+        tell_costs(agents.near_miss_use)
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
                 return await self._carry_out(request, agents, stopwatch)
@@ -136,6 +139,7 @@ class CarryOutRun:
             offered=packages.other_versions,
             install_failure=install_failure,
             model=model,
+            near_miss_model=agents.near_miss_use() if request.near_misses else None,
             timings=RunTimings(
                 wall=time.perf_counter() - began, model=model.seconds, commands=stopwatch.seconds
             ),
@@ -243,7 +247,6 @@ def _failed(
         Failure.of(
             category,
             reason,
-            tokens=agents.model_use().tokens,
             while_installing=agents.was_installing(),
         )
     )

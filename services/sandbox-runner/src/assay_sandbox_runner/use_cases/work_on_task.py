@@ -1,4 +1,5 @@
 import posixpath
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +9,23 @@ from typing import Final
 from assay_agentkit.concurrency import run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.attribution import Attribution
-from assay_contracts.runs import RunRequested, SkillUse, TaskOutcome, Trace, TraceStep
+from assay_contracts.runs import (
+    ProducedFile,
+    RunRequested,
+    SkillUse,
+    TaskOutcome,
+    Trace,
+    TraceStep,
+)
 from assay_contracts.tasks import CheckResult, Task
 from assay_sandbox_runner.domain.attribution import attribute_task
 from assay_sandbox_runner.domain.check_results import as_trials, prove_nothing, with_trials
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
-from assay_sandbox_runner.domain.produced_files import checked_paths
+from assay_sandbox_runner.domain.produced_files import asked_for, checked_paths
 from assay_sandbox_runner.domain.program_runs import programs_ran
 from assay_sandbox_runner.domain.result_files import ResultFiles
+from assay_sandbox_runner.domain.result_origin import Results, set_aside
 from assay_sandbox_runner.domain.skill_text import passages_of, skill_files_read
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
@@ -33,6 +42,7 @@ from assay_sandbox_runner.use_cases.task_folder import (
 from assay_sandboxes.port import SKILLS, WORKSPACE, Sandbox
 
 _LISTED_FILES: Final = 200
+_SECONDS: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +125,9 @@ class WorkOnTask:
             files_made=made[:_LISTED_FILES],
             produced=produced,
             skills_used=used,
-            attribution=_attribution(run, work.steps, used, folder),
+            attribution=_attribution(
+                run, work.steps, used, folder, _results(task, produced, made, left)
+            ),
             checks=with_trials(checked, task.trials or as_trials(checked_before)),
             bounds_hit=work.bounds_hit,
         )
@@ -165,17 +177,41 @@ class WorkOnTask:
 
 
 def _attribution(
-    run: OpenRun, steps: Sequence[TraceStep], used: Sequence[SkillUse], folder: str
+    run: OpenRun,
+    steps: Sequence[TraceStep],
+    used: Sequence[SkillUse],
+    folder: str,
+    results: Results,
 ) -> Attribution | None:
     """What part the skill that the task is about had in it; none where agents are not shown it."""
     skill = run.request.skill_name
     files = run.skills.files.get(skill)
     if files is None:
         return None
+    ran = programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
     return attribute_task(
-        programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
+        ran,
         was_used=any(use.skill == skill for use in used),
         manual=run.manual,
+        results_set_aside=set_aside(steps, ran, results),
+    )
+
+
+def _results(
+    task: Task,
+    produced: Sequence[ProducedFile],
+    made: Sequence[str],
+    left: Mapping[str, ListedFile],
+) -> Results:
+    return Results(
+        asked_for=frozenset(asked_for(task, made)),
+        written={
+            path: float(file.changed)
+            for path, file in left.items()
+            if _SECONDS.fullmatch(file.changed)
+        },
+        texts={file.path: file.text for file in produced},
+        given="\n".join((task.prompt, *(f.content for f in task.files if f.encoding == "text"))),
     )
 
 

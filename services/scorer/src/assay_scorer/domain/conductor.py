@@ -46,6 +46,7 @@ from assay_scorer.domain.inputs import (
     WentQuiet,
     WorkerResult,
 )
+from assay_scorer.domain.spending import charged
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
@@ -53,7 +54,7 @@ from assay_scorer.domain.work_items import WorkItem
 
 def decide(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
     """The validation after what is `given`, and what to say because of it."""
-    decision = _next(validation, given, now)
+    decision = failures.within_money(_next(charged(validation, given), given, now), now)
     unused = _unused_candidate(decision.validation, given)
     if unused is None:
         return decision
@@ -103,6 +104,7 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "dependency_mode": admitted.dependency_mode,
             "wants_control": admitted.control,
             "min_lift": admitted.min_lift,
+            "money": admitted.money,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -158,11 +160,7 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
         if scored.forbidden:
             return conclude(scored, "failed", reasons.undeclared(scored), now)
         return enter(scored, "offline_run", now)
-    reason = (
-        f"Completion is {scores.completion:g}, below {ONLINE_PASS_MARK:g}: the tasks were not done "
-        f"online, so there was no offline run."
-    )
-    return _failed_unless_hindered(scored, reason, now)
+    return _failed_unless_hindered(scored, reasons.not_done(scored), now)
 
 
 def _graded_offline(validation: Validation, now: datetime) -> Decision:

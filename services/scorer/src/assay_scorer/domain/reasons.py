@@ -5,7 +5,7 @@ from typing import Final
 
 from assay_contracts.attribution import Defect
 from assay_contracts.runs import Installation, InstallFailureCause
-from assay_contracts.scores import OVERALL_PASS_MARK, Scores
+from assay_contracts.scores import ONLINE_PASS_MARK, OVERALL_PASS_MARK, Scores
 from assay_scorer.domain.dependencies import PackageChanges
 from assay_scorer.domain.environment import Regression
 from assay_scorer.domain.hindrances import Hindered, told
@@ -13,6 +13,24 @@ from assay_scorer.domain.validation import Validation
 
 BROKEN_NAMED: Final = 10
 """Broken skills that a reason names; the report tells of all."""
+
+
+def not_done(validation: Validation) -> str:
+    """Why there was no offline run: the skill was not found, or the tasks were not done with it."""
+    scores, run = validation.scores, validation.online
+    assert scores is not None
+    assert run is not None
+    if scores.trigger == 0:
+        others = {use.skill for outcome in run.outcomes for use in outcome.skills_used}
+        instead = f" but {', '.join(sorted(others))}" if others else ""
+        return (
+            f"No agent used the skill{instead}, so that nothing it offers was tried: its "
+            "description does not lead to it. Say in it what the skill does and when to use it."
+        )
+    return (
+        f"Completion is {scores.completion:g}, below {ONLINE_PASS_MARK:g}: the tasks were not done "
+        "online with the skill, so there was no offline run."
+    )
 
 
 def undeclared(validation: Validation) -> str:
