@@ -123,4 +123,4 @@ async def test_a_model_that_keeps_silent_is_a_timeout() -> None:
     run = await run_agent(built, "go", bounds=bounds, answers_with=Sum, callbacks=[meter])
     assert run.stopped_by == "time"
     assert failed_by("time", bounds).category == "timeout"
-    assert meter.use(role="planner", model="m", prompt_version="1").seconds >= 0.19
+    assert meter.use(role="planner", model="m", prompt_version="1").seconds > 0.05
