@@ -221,7 +221,7 @@ async def one_slow(
 
 
 async def traces_of(stack: Stack, runs: Sequence[RunReport]) -> dict[str, Trace]:
-    bus = await nats.connect(stack.bus_url("judge"), inbox_prefix="_IN.judge")
+    bus = await nats.connect(stack.bus_url("judge"))
     store = ObjectStore(bus.jetstream)
     keys = [outcome.trace_key for run in runs for outcome in run.outcomes]
     try:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assay_cli.embedded.nats import BusUser, new_passwords
+from assay_cli.embedded.nats import new_passwords
+from assay_contracts.topology import BusUser
 
 
 class DataInUse(RuntimeError):
