@@ -223,9 +223,12 @@ MAY_CALL: dict[BusUser, set[str]] = {
         ),
     },
     "judge": {
-        f"{call}.OBJ_{bucket}"
-        for call in ("STREAM.INFO", "DIRECT.GET")
-        for bucket in ("bundles", "traces")
+        "STREAM.INFO.OBJ_judging",
+        *(
+            f"{call}.OBJ_{bucket}"
+            for call in ("STREAM.INFO", "DIRECT.GET")
+            for bucket in ("bundles", "traces")
+        ),
     },
     "sandbox-runner": {
         "STREAM.INFO.OBJ_bundles",
@@ -236,6 +239,7 @@ MAY_CALL: dict[BusUser, set[str]] = {
 WRITES: dict[BusUser, set[str]] = {
     "gateway": {"uploads"},
     "ingest": {"bundles"},
+    "judge": {"judging"},
     "sandbox-runner": {"traces"},
     "scorer": {"reports"},
 }
