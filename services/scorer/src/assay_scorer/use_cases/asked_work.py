@@ -36,7 +36,7 @@ class OnlyIfAskedFor:
             if result.work_id in await self.work.message_ids(asked_as(result)):
                 await take(result)
                 return
-            REFUSED.labels(result.SUBJECT).inc()
+            REFUSED.labels(result.message_type).inc()
             log.warning(
                 "result_refused",
                 subject=result.SUBJECT,
