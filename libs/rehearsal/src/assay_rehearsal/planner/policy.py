@@ -7,12 +7,20 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn, file_text
+from assay_rehearsal.conversation import (
+    READ_LINES,
+    Policy,
+    Reply,
+    ToolUse,
+    Turn,
+    file_text,
+)
+from assay_rehearsal.exercises import read_items
 from assay_rehearsal.planner.rules import RulesFor
 from assay_rehearsal.planner.tasks import SkillToPlanFor, make_plan
 from assay_rehearsal.planner.wording import Wording
-from assay_rehearsal.task_commands import KnownCommand, known_commands
 from assay_skillkit.document import SkillDocument, parse_skill
+from assay_skillkit.documented_items import DocumentedItem
 from assay_skillkit.file_names import is_text_file
 from assay_skillkit.words import content_words
 
@@ -20,7 +28,6 @@ ANSWER_TOOL: Final = "TaskPlan"
 """The tool that the judge's planner answers with."""
 _SKILL_ROOT: Final = "/skill"
 _SKILL_MD: Final = f"{_SKILL_ROOT}/SKILL.md"
-_WHOLE_FILE: Final = 5000
 _MOST_SCRIPTS: Final = 6
 
 
@@ -49,8 +56,8 @@ def _next_reply(rules_for: RulesFor, turn: Turn) -> Reply:
         listing = ToolUse("ls", {"path": _SKILL_ROOT})
         return Reply(calls=(listing, _read(_SKILL_MD)))
     document = parse_skill(file_text(main))
-    commands = known_commands(document, skill_name=brief.skill_name, skill_files=brief.files)
-    wanted = _scripts(commands, brief.files)
+    items = read_items(document, skill_name=brief.skill_name, skill_files=brief.files)
+    wanted = _scripts(items, brief.files)
     unread = [path for path in wanted if turn.result_of("read_file", file_path=path) is None]
     if unread:
         return Reply(calls=tuple(_read(path) for path in unread))
@@ -59,7 +66,7 @@ def _next_reply(rules_for: RulesFor, turn: Turn) -> Reply:
         for path in wanted
         if (result := turn.result_of("read_file", file_path=path)) and result.status != "error"
     }
-    skill = _skill(document, brief, scripts, commands, rules_for)
+    skill = _skill(document, brief, scripts, items, rules_for)
     tasks = make_plan(skill, brief.task_count, known=brief.known_tasks)
     plan = [task.model_dump(mode="json", exclude={"task_id"}) for task in tasks]
     return Reply(calls=(ToolUse(ANSWER_TOOL, {"tasks": plan}),))
@@ -77,14 +84,16 @@ def _skill(
     document: SkillDocument,
     brief: _Brief,
     scripts: Mapping[str, str],
-    commands: tuple[KnownCommand, ...],
+    items: tuple[DocumentedItem, ...],
     rules_for: RulesFor,
 ) -> SkillToPlanFor:
     rules = rules_for(
         skill_name=brief.skill_name, description=document.description, paths=brief.files
     )
-    leads = (f"{command.documented.heading} {command.documented.lead}" for command in commands)
+    sources = (item.command or item.code for item in items)
+    leads = (f"{source.heading} {source.lead}" for source in sources if source)
     wording = Wording(
+        skill_name=brief.skill_name,
         description=document.description,
         backed=content_words("\n".join((document.prose, *leads, *scripts.values()))),
         rules=rules,
@@ -94,16 +103,17 @@ def _skill(
         document=document,
         rules=rules,
         scripts=scripts,
-        commands=commands,
+        items=items,
         wording=wording,
     )
 
 
 def _read(path: str) -> ToolUse:
-    return ToolUse("read_file", {"file_path": path, "limit": _WHOLE_FILE})
+    return ToolUse("read_file", {"file_path": path, "limit": READ_LINES})
 
 
-def _scripts(commands: Sequence[KnownCommand], files: Sequence[str]) -> tuple[str, ...]:
-    used = [path for command in commands for path in command.shape.skill_files if path in files]
-    readable = [path for path in dict.fromkeys(used) if is_text_file(path)]
+def _scripts(items: Sequence[DocumentedItem], files: Sequence[str]) -> tuple[str, ...]:
+    there = frozenset(files)
+    used = [path for item in items if item.shape for path in item.shape.skill_files]
+    readable = [path for path in dict.fromkeys(used) if path in there and is_text_file(path)]
     return tuple(f"{_SKILL_ROOT}/{path}" for path in readable[:_MOST_SCRIPTS])

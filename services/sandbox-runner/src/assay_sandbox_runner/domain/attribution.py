@@ -66,12 +66,17 @@ def attribute_task(ran: Sequence[RanProgram], *, was_used: bool, manual: str) ->
         was_used: Whether anything of the skill was read or run.
         manual: The text of its SKILL.md.
     """
-    errors_are_results = _SAYS_SO.search(manual) is not None
-    runs = tuple(_run(each, errors_are_results=errors_are_results) for each in ran)
+    says_so = errors_are_results(manual)
+    runs = tuple(_run(each, errors_are_results=says_so) for each in ran)
     if not was_used:
         return Attribution(kind="without")
     around = bool(runs) and all(run.failed for run in runs)
     return Attribution(kind="around" if around else "with", programs=_listed(runs))
+
+
+def errors_are_results(manual: str) -> bool:
+    """Whether the SKILL.md says what exit codes other than 0 mean."""
+    return _SAYS_SO.search(manual) is not None
 
 
 def _listed(runs: tuple[ProgramRun, ...]) -> tuple[ProgramRun, ...]:
