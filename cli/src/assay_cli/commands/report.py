@@ -22,7 +22,7 @@ app = single_command()
 def report(
     skill: Skill,
     form: Annotated[
-        Literal["card", "json", "markdown", "html", "junit"],
+        Literal["card", "json", "markdown", "html", "junit", "attestation"],
         typer.Option("--format", "-f", help="A score card, or a form of the whole report."),
     ] = "card",
     output: Annotated[

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import typer
 
+from assay_cli.bundle_digest import bundle_at_hand
 from assay_cli.commands import single_command
 from assay_cli.connection import URL_VARIABLE, Connection, configured
 from assay_cli.embedded.data import DataInUse
@@ -30,8 +31,6 @@ from assay_contracts.rpc import SkillDetail
 from assay_reporting.score_card import render_score_card
 from assay_reporting.summary import render_summary
 from assay_reporting.text import one_line
-from assay_skillkit.bundle import write_bundle
-from assay_skillkit.check import check_archive
 
 app = single_command()
 
@@ -216,17 +215,12 @@ async def _validation_of(
 
 async def _same_content(client: GatewayClient, archive: Archive) -> SkillDetail | None:
     """The skill there whose newest revision is this very content, if there is one."""
-    checked = check_archive(archive.content)
-    same = None
-    if checked.manifest and checked.files:
-        with tempfile.TemporaryFile() as target:
-            bundle = write_bundle(checked.files, checked.manifest.name, target)
-        skill_id = await client.find_skill(checked.manifest.name)
-        if skill_id is not None:
-            detail = await client.read(f"/skills/{skill_id}", SkillDetail)
-            same = detail if detail.bundle_sha256 == bundle.sha256 else None
-    archive.content.seek(0)
-    return same
+    bundle = bundle_at_hand(archive.content)
+    skill_id = await client.find_skill(bundle.skill_name) if bundle else None
+    if bundle is None or skill_id is None:
+        return None
+    detail = await client.read(f"/skills/{skill_id}", SkillDetail)
+    return detail if detail.bundle_sha256 == bundle.sha256 else None
 
 
 def _show(wanted: Wanted, content: bytes) -> Exit:

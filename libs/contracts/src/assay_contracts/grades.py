@@ -86,6 +86,8 @@ class RunGraded(Result):
 
     grades: tuple[Grade, ...] = ()
     model: ModelUse | None = None
+    judge_trace: str | None = None
+    """Key in the `judging` bucket: what the judge's agents did, for as long as it is kept there."""
     rubric_version: str = RUBRIC_VERSION
 
 

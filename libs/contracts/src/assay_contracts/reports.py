@@ -12,6 +12,7 @@ from assay_contracts.grades import Grade
 from assay_contracts.runs import (
     CountsNetworkCalls,
     Ecosystem,
+    Installation,
     ModelUse,
     NetworkCall,
     Package,
@@ -46,6 +47,8 @@ class RunReport(CountsNetworkCalls, Model):
     """How many were installed before the tasks; `packages_added` came while they were done."""
     packages_after: int = 0
     packages_added: tuple[Package, ...]
+    installations: tuple[Installation, ...] = ()
+    """What the skill declares and was installed before the tasks."""
     timings: RunTimings | None
     failure: str | None = None
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal, get_args
 
-from assay_contracts import full_tests, review, rpc, runtime
+from assay_contracts import full_tests, review, rpc, runtime, workbench
 from assay_contracts.base import Lane, Message, Work
 from assay_contracts.full_tests import FullTestProgressed
 from assay_contracts.grades import GradingRequested, RunGraded
@@ -24,7 +24,7 @@ from assay_contracts.validations import (
 
 ServiceName = Literal["ingest", "sandbox-runner", "judge", "scorer", "gateway"]
 StreamName = Literal["FACTS", "WORK", "DEAD"]
-BucketName = Literal["uploads", "bundles", "traces", "reports"]
+BucketName = Literal["uploads", "bundles", "traces", "judging", "reports"]
 
 ACK_WAIT: Final = timedelta(seconds=15)
 """A worker that says nothing for this long is taken for dead."""
@@ -127,6 +127,7 @@ BUCKETS: Final = (
     Bucket("uploads", ttl=timedelta(hours=1)),
     Bucket("bundles", ttl=None),
     Bucket("traces", ttl=None),
+    Bucket("judging", ttl=timedelta(days=30)),
     Bucket("reports", ttl=None),
 )
 
@@ -166,16 +167,16 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
     ),
     "judge": Grant(
         says=(ValidationPlanned, RunGraded, ReportWritten, ValidationProgressed),
-        asks=(),
+        asks=workbench.QUESTIONS,
         answers=(),
         listens=(),
         reads=("bundles", "traces"),
-        writes=(),
+        writes=("judging",),
     ),
     "sandbox-runner": Grant(
         says=(RunFinished, CleanupFinished, KeepFinished, ValidationProgressed),
         asks=(),
-        answers=(),
+        answers=workbench.QUESTIONS,
         listens=(),
         reads=("bundles",),
         writes=("traces",),

@@ -35,6 +35,8 @@ class ValidationPlanned(Result):
     tasks: tuple[Task, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     model: ModelUse | None = None
+    judge_trace: str | None = None
+    """Key in the `judging` bucket: what the judge's agents did, for as long as it is kept there."""
 
 
 class ValidationRequested(Work):
@@ -57,6 +59,8 @@ class ReportRef(Model):
     json_key: str
     markdown_key: str
     """Keys in the `reports` bucket."""
+    attestation_key: str = ""
+    """Key of the signed verdict there, if the deployment signs; empty in older messages."""
 
 
 class ValidationTimings(Model):

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from pathlib import Path
 
 from pydantic import Field, SecretStr
 
@@ -32,6 +33,9 @@ class Settings(ServiceSettings):
     """What a skill has to add to pass, in grades of 1 to 5; none means that nothing is demanded."""
     keep_days: int = Field(default=90, ge=1, validation_alias="ASSAY_KEEP_DAYS")
     """Days that traces and reports of a validation are kept after a newer one replaced it."""
+
+    signing_key_file: Path | None = Field(default=None, validation_alias="ASSAY_SIGNING_KEY_FILE")
+    """Ed25519 private key in PEM that verdicts are signed with; none means that they are not."""
 
     @property
     def keep(self) -> timedelta:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from assay_contracts.attribution import Attribution
 from assay_contracts.grades import ContestedCheck, Grade
+from assay_contracts.obstacles import Obstacle
 from assay_contracts.reports import Report, RunReport
-from assay_contracts.runs import TaskOutcome
+from assay_contracts.runs import Installation, TaskOutcome
 from assay_contracts.tasks import CheckResult
 from assay_reporting.markdown.layout import bullets
 from assay_reporting.markdown.packages import packages_listed
@@ -37,6 +38,8 @@ def _run(report: Report, run: RunReport) -> Iterator[str]:
             f"Packages installed: {run.packages_before} before, {run.packages_after} after. "
             f"Added: {packages_listed(run.packages_added)}."
         )
+    if run.installations:
+        yield f"**Declared and installed first:**\n\n{bullets(map(_installed, run.installations))}"
     for outcome in run.outcomes:
         grade = grade_of(run, outcome.task_id)
         counted = counted_text(run, outcome, grade)
@@ -72,6 +75,25 @@ def _work(outcome: TaskOutcome) -> Iterator[str]:
         yield f"**Files made:** {', '.join(quoted(path, 100) for path in outcome.files_made)}"
     if outcome.bounds_hit:
         yield f"**Bounds hit:** {', '.join(outcome.bounds_hit)}"
+    if outcome.obstacles:
+        yield f"**Stood in the way:**\n\n{bullets(map(_obstacle, outcome.obstacles))}"
+
+
+def _obstacle(obstacle: Obstacle) -> str:
+    kind = obstacle.kind.replace("_", " ")
+    return (
+        f"{kind}: {quoted(obstacle.what)} ({quoted(obstacle.observed, 300)}). "
+        f"{quoted(obstacle.advice, 300)}"
+    )
+
+
+def _installed(installation: Installation) -> str:
+    named = ", ".join(quoted(each) for each in installation.requirements)
+    declared = ", ".join(quoted(each) for each in installation.declared_in) or "the skill"
+    ended = f"{installation.ecosystem} {named}, from {declared}: {installation.seconds:.1f} s"
+    if installation.failure is None:
+        return ended
+    return f"{ended}, **failed** ({installation.cause}): {quoted(installation.failure, 500)}"
 
 
 def _judgement(outcome: TaskOutcome, grade: Grade | None) -> Iterator[str]:

@@ -47,6 +47,8 @@ class RenderReport:
                 content = render_html(report, markdown.decode()).encode()
             case "junit":
                 content = render_junit(await _stored_report(self.objects, view))
+            case "attestation":
+                content = await _signed(self.objects, view)
             case _:
                 assert_never(form)
         return view, content
@@ -91,6 +93,21 @@ class OpenBundle:
 
 async def _stored_report(objects: ObjectStore, view: ReportView) -> Report:
     return Report.model_validate_json(await _stored(objects, view.report.json_key))
+
+
+async def _signed(objects: ObjectStore, view: ReportView) -> bytes:
+    try:
+        return await _stored(objects, view.report.attestation_key)
+    except ProblemError as error:
+        if error.problem.code != "NOT_FOUND":
+            raise
+        raise ProblemError(
+            Problem(
+                code="NOT_FOUND",
+                message="There is no signed verdict on this validation. Give the scorer a key to "
+                "sign with (ASSAY_SIGNING_KEY_FILE), and validate the skill again.",
+            )
+        ) from error
 
 
 async def _stored(objects: ObjectStore, key: str) -> bytes:

@@ -210,7 +210,7 @@ class _Reader:
             left_files=bool(worked.trace.files_made),
             expected=_expected(item),
         )
-        shown = judge(tried, declared=self._declared, skill_files=self._skill.files)
+        shown = judge(tried, declared=self._declared)
         if item.kind == "code" and shown.state == "failed":
             return _code_failed(shown, step.output)
         only_help = item.kind == "script" and " --help" in command

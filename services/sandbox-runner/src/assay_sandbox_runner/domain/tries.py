@@ -6,20 +6,21 @@
 | it ended well and showed something | worked |
 | it ended well, and said that it found nothing, or showed nothing | is unclear |
 | it ended badly on what the document itself shows | failed |
-| it ended badly for a reason that no input explains (a name that is not there, a bad option) | failed |
+| it ended badly for a reason that no input explains (an undefined name, a bad option) | failed |
 | it ended badly on an input that was made up for it | is unclear |
 """
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
 from assay_contracts.coverage import ItemState
+from assay_skillkit.shell.causes import cause_of
 
 TIMED_OUT: Final = 124
 NOT_FOUND: Final = 127
 _LONGEST_REASON: Final = 300
+_STACK: Final = "Traceback (most recent call"
 
 _FOUND_NOTHING: Final = re.compile(
     r"^\W*(?:(?:found|processed|matched|converted|wrote|loaded|read|checked|total)\W+)?"
@@ -46,7 +47,8 @@ _BAD_USE: Final = re.compile(
     r"|[Mm]issing script"
 )
 _MISSING_MODULE: Final = re.compile(
-    r"ModuleNotFoundError: No module named '([\w.]+)'|Cannot find (?:module|package) '([@\w][\w./@-]*)'"
+    r"ModuleNotFoundError: No module named '([\w.]+)'"
+    r"|Cannot find (?:module|package) '([@\w][\w./@-]*)'"
 )
 _MISSING_FILE: Final = re.compile(
     r"(?:No such file or directory|ENOENT: no such file or directory[^']*)[:,]?\s*'?\"?([^'\"\n]*)"
@@ -54,11 +56,6 @@ _MISSING_FILE: Final = re.compile(
     re.MULTILINE,
 )
 _NOT_THERE: Final = re.compile(r"can't open file '([^']+)'|Cannot find module '(/[^']+)'")
-_ERROR_LINE: Final = re.compile(
-    r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)\b.*$|^.*\b[Ee]rror: .*$|^error\b.*$"
-    r"|^fatal\b.*$|^.*: (?:command )?not found$|^.*No such file or directory.*$",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,19 +89,18 @@ class Shown:
     reason: str = ""
 
 
-def judge(tried: Try, *, declared: str, skill_files: Collection[str]) -> Shown:
+def judge(tried: Try, *, declared: str) -> Shown:
     """What a try shows.
 
     Args:
         tried: How it went.
         declared: Texts in which a package would be declared.
-        skill_files: Paths in the skill.
     """
-    shown = _judge(tried, declared, skill_files)
+    shown = _judge(tried, declared)
     return Shown(shown.state, " ".join(shown.reason.split())[:_LONGEST_REASON])
 
 
-def _judge(tried: Try, declared: str, skill_files: Collection[str]) -> Shown:
+def _judge(tried: Try, declared: str) -> Shown:
     if tried.exit_code == 0:
         return _ended_well(tried)
     if tried.obstacle:
@@ -115,16 +111,18 @@ def _judge(tried: Try, declared: str, skill_files: Collection[str]) -> Shown:
     module = _MISSING_MODULE.search(tried.output)
     if module:
         return _module_missing(module[1] or module[2], tried, declared, cause)
-    absent = _NOT_THERE.search(tried.output)
-    if absent:
-        return Shown("failed", cause)
-    if tried.exit_code == NOT_FOUND:
+    if tried.exit_code == NOT_FOUND and not _NOT_THERE.search(tried.output):
         return Shown("blocked", f"a program is missing here: {cause}")
-    if tried.errors_are_results and "Traceback (most recent call" not in tried.output:
+    if tried.errors_are_results and _STACK not in tried.output:
         return Shown("worked")
-    if _WHATEVER_THE_INPUT.search(tried.output) and (tried.is_own or _BAD_USE.search(tried.output)):
+    return _ended_badly(tried, cause)
+
+
+def _ended_badly(tried: Try, cause: str) -> Shown:
+    badly_used = _BAD_USE.search(tried.output) is not None
+    if tried.is_own and (_WHATEVER_THE_INPUT.search(tried.output) or _own_file_missing(tried)):
         return Shown("failed", cause)
-    if tried.is_own and _own_file_missing(tried, skill_files):
+    if badly_used or _NOT_THERE.search(tried.output):
         return Shown("failed", cause)
     if tried.after_failure:
         return Shown("unclear", f"a step before it had not worked: {cause}")
@@ -176,29 +174,14 @@ _PACKAGES: Final = {
 """What a package is called where it is installed, by the name it is imported under."""
 
 
-def _own_file_missing(tried: Try, skill_files: Collection[str]) -> bool:
-    """Whether it looks for a file that nobody gave it a name for: one that it should bring along."""
-    del skill_files
+def _own_file_missing(tried: Try) -> bool:
+    """Whether it looks for a file that nobody named to it: one that it should bring along."""
     match = _MISSING_FILE.search(tried.output)
     if match is None:
         return False
     path = (match[1] or match[2] or "").strip().strip("'\"")
     name = path.rstrip("/").rpartition("/")[2]
     return bool(name) and name not in tried.command
-
-
-def cause_of(output: str) -> str:
-    """The line that explains: the end of a stack, else the first that speaks of an error."""
-    stack = output.rfind("Traceback (most recent call last)")
-    if stack >= 0:
-        for line in output[stack:].splitlines()[1:]:
-            if line and not line.startswith((" ", "\t")):
-                return line.strip()
-    found = _ERROR_LINE.search(output)
-    if found:
-        return found.group().strip()
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def _compact(text: str) -> str:

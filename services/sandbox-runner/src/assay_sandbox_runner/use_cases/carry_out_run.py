@@ -43,6 +43,7 @@ from assay_sandbox_runner.ports import (
     StoreFailed,
     Traces,
 )
+from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
@@ -75,6 +76,7 @@ class CarryOutRun:
     progress: Progress
     agents_for_run: AgentsForRun
     work_on_task: WorkOnTask
+    clean_sandboxes: CleanSandboxes
     try_near_misses: TryNearMisses
     install_packages: InstallPackages
     find_other_versions: FindOtherVersions
@@ -151,10 +153,12 @@ class CarryOutRun:
         self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
+        name = ascii_label(f"{request.step_id}.{request.attempt}")
         async with (
             self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
+            self.clean_sandboxes.lazily(f"{name}-checks") as clean,
             self.provider.open(
-                name=ascii_label(f"{request.step_id}.{request.attempt}"),
+                name=name,
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
                 base=request.base,
@@ -168,6 +172,7 @@ class CarryOutRun:
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
+                clean=clean,
             )
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
@@ -240,7 +245,11 @@ class CarryOutRun:
                 task=by_id[each.trace.task_id],
                 trace=each.trace,
                 folder=each.window.folder,
-                obstacles={},
+                obstacles={
+                    obstacle.step: f"{obstacle.what}: {obstacle.observed}"
+                    for obstacle in reversed(each.trace.obstacles)
+                    if obstacle.step is not None
+                },
             )
             for each in tasks
         ]

@@ -7,6 +7,7 @@ from assay_contracts.grades import DONE_GRADE, RunGraded, is_done
 from assay_contracts.runs import ModelUse, MountedSkill, RunFinished
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import Task, TaskId
+from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 
 
 def version_label(number: int) -> str:
@@ -87,6 +88,18 @@ class Regression(Model):
     def failed_tasks(self) -> tuple[TaskId, ...]:
         """The stored tasks that are no longer completed; nothing before it is graded."""
         return failed_tasks(self.skill, self.run, self.graded)
+
+    @property
+    def hindered(self) -> tuple[Hindered, ...]:
+        """Those of them that a limit of ours stood in the way of."""
+        failed = self.failed_tasks
+        found = hindered_tasks("regression", self.run, self.graded.grades if self.graded else ())
+        return tuple(each for each in found if each.task_id in failed)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a task is no longer completed, for no fault of ours."""
+        return len(self.hindered) < len(self.failed_tasks)
 
     @property
     def models(self) -> tuple[ModelUse, ...]:

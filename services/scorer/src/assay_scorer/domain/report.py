@@ -74,6 +74,7 @@ def report_ref(skill_id: UUID, validation_id: UUID, *, by_skill: bool = True) ->
         url=f"/api/admin/skills/{skill_id}/{path}",
         json_key=f"{validation_id}.json",
         markdown_key=f"{validation_id}.md",
+        attestation_key=f"{validation_id}.intoto.json",
     )
 
 
@@ -125,6 +126,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_before=len(run.packages_before),
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
+                installations=run.installations,
                 timings=run.timings,
             )
 

@@ -36,9 +36,21 @@ def completion(observed: Observed) -> float:
     """Mean of the points of the online run, of work done with the skill in full."""
     parts = {outcome.task_id: outcome.attribution for outcome in observed.online.outcomes}
     counted = [
-        counted_grade(grade.grade, parts.get(grade.task_id)) for grade in observed.online_grades
+        counted_grade(grade.grade, parts.get(grade.task_id)) for grade in _telling_grades(observed)
     ]
     return _one_decimal(Decimal(sum(map(points, counted))) / len(counted))
+
+
+def _telling_grades(observed: Observed) -> Sequence[Grade]:
+    """All grades, but for rehearsed tasks that used the skill and show nothing of it."""
+    silent = {
+        outcome.task_id
+        for outcome in observed.online.outcomes
+        if outcome.shows == "nothing" and outcome.used(observed.skill_name)
+    }
+    return [each for each in observed.online_grades if each.task_id not in silent] or list(
+        observed.online_grades
+    )
 
 
 def trigger(observed: Observed) -> float:
@@ -66,8 +78,12 @@ MEASURES: Final[Mapping[str, Callable[[Observed], float | None]]] = {
 """By the name of the dimension."""
 
 
-def scored(observed: Observed) -> Scores:
-    return combined({each.name: MEASURES[each.name](observed) for each in DIMENSIONS})
+def scored(observed: Observed, *, offline_unknown: float | None = None) -> Scores:
+    """The scores; `offline_unknown` stands for an offline run that there was not."""
+    measured = {each.name: MEASURES[each.name](observed) for each in DIMENSIONS}
+    if measured["offline"] is None:
+        measured["offline"] = offline_unknown
+    return combined(measured)
 
 
 def combined(measured: Mapping[str, float | None]) -> Scores:

@@ -9,7 +9,7 @@ from assay_contracts.attribution import Defect
 from assay_contracts.base import Lane, Model
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
-from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.runs import Installation, ModelUse, RunFinished
 from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import (
     BundleRef,
@@ -28,6 +28,8 @@ from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression, summed
+from assay_scorer.domain.exercise import Exercised, exercised
+from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 from assay_scorer.domain.retest import Mending, Retest
 from assay_scorer.domain.time_limits import time_limit
 from assay_scorer.domain.work_items import WorkItem
@@ -61,7 +63,7 @@ REGRESSION_SHARES = {
 """Percent, for each approved skill, of what the rest of the validation may use, and beside it."""
 
 Cause = Literal["deadline", "installing"]
-"""`installing`: the platform failed while dependencies were being installed."""
+"""`installing`: dependencies could not be installed."""
 
 
 class Validation(Model):
@@ -246,16 +248,39 @@ class Validation(Model):
     @property
     def measured(self) -> Scores | None:
         """What the grades and traces so far give; None before the online run is graded."""
+        return scoring.scored(self.observed) if self.observed else None
+
+    @property
+    def observed(self) -> scoring.Observed | None:
+        """What scores are computed from; None before the online run is graded."""
         if self.online is None or self.online_graded is None:
             return None
-        return scoring.scored(
-            scoring.Observed(
-                skill_name=self.skill_name,
-                online=self.online,
-                online_grades=self.online_graded.grades,
-                offline=self.offline,
-            )
+        return scoring.Observed(
+            skill_name=self.skill_name,
+            online=self.online,
+            online_grades=self.online_graded.grades,
+            offline=self.offline,
         )
+
+    @property
+    def hindered(self) -> tuple[Hindered, ...]:
+        """Tasks of the online run that were not done, for no fault of the skill."""
+        grades = self.online_graded.grades if self.online_graded else ()
+        return hindered_tasks("online", self.online, grades)
+
+    @property
+    def rehearsal_shows(self) -> Exercised | None:
+        """What the online run shows of the documented; None where an LLM did it, or in older data."""
+        run = self.online
+        if run is None or run.coverage is None or run.model is None or not run.model.is_rehearsal:
+            return None
+        return exercised(run.coverage)
+
+    @property
+    def uninstalled(self) -> Installation | None:
+        """What the skill declares and could not be installed in the online run."""
+        done = self.online.installations if self.online else ()
+        return next((each for each in done if each.failure and each.required), None)
 
     @property
     def defects(self) -> tuple[Defect, ...]:
@@ -289,7 +314,12 @@ class Validation(Model):
     @property
     def broken(self) -> tuple[Regression, ...]:
         """The approved skills that no longer work on the candidate."""
-        return tuple(each for each in self.regressions if each.failed_tasks)
+        return tuple(each for each in self.regressions if each.is_broken)
+
+    @property
+    def untestable(self) -> tuple[Regression, ...]:
+        """The approved skills that only a limit of ours kept from completing their tasks."""
+        return tuple(each for each in self.regressions if each.hindered and not each.is_broken)
 
     @property
     def _declared(self) -> dict[str, Dependencies]:

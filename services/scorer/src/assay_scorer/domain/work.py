@@ -111,6 +111,7 @@ def _online_work(validation: Validation, item: WorkItem) -> Work:
         base=validation.environment.snapshot,
         # The attempt is in the name: two workers on one step must not write one snapshot.
         capture=f"{validation.validation_id}-{item.attempt}",
+        dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
@@ -122,6 +123,8 @@ def _control_work(validation: Validation, item: WorkItem) -> Work:
         tasks=validation.tasks,
         skills=validation.environment.mounted_without(validation.skill_name),
         base=validation.environment.snapshot,
+        # Everything else is as it is with the skill: what it declares is there too.
+        dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
