@@ -1,5 +1,6 @@
 """The planner alone: what it reads, what it proposes, and that it keeps to its rules."""
 
+import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -90,9 +91,10 @@ def test_it_proposes_as_many_tasks_as_asked_for_each_with_checks_of_its_result()
 
     assert len(tasks) == 2
     assert all("task_id" not in task for task in tasks)
-    for task, result in zip(tasks, ("result-1.txt", "outcome-2.txt"), strict=True):
-        assert f"`{result}`" in str(task["prompt"])
-        assert task["checks"] == [{"kind": "file", "path": result}]
+    for task in tasks:
+        assert "`notes.txt`" in str(task["prompt"])
+        assert "Please count the words and lines of a text." in str(task["prompt"])
+        assert task["checks"] == [{"kind": "file", "path": "report.txt"}]
 
 
 def test_it_says_nothing_that_the_rules_call_a_leak() -> None:
@@ -101,12 +103,40 @@ def test_it_says_nothing_that_the_rules_call_a_leak() -> None:
     assert all("words and lines" not in str(task["prompt"]).lower() for task in tasks)
 
 
-def test_where_every_task_that_runs_something_would_leak_it_asks_to_read() -> None:
-    tasks = tasks_in(
-        planner(lambda text: "count" in text.lower() or "lines" in text)(having_read())
-    )
+def test_a_skill_of_words_gives_tasks_that_say_so() -> None:
+    words = MANUAL.partition("```")[0]
+    turn = Turn(messages=(asked(files=["SKILL.md"]), *read("SKILL.md", words)), tools=())
+
+    tasks = tasks_in(planner()(turn))
 
     assert all(str(task["success_criterion"]).startswith(NO_COMMAND_CRITERION) for task in tasks)
+
+
+def test_what_an_exercise_is_given_is_made_whatever_its_kind() -> None:
+    kinds = ("a.pdf", "b.xlsx", "c.png", "d.wav", "e.docx", "f.db")
+    commands = "\n".join(f"python3 scripts/count.py {name}" for name in kinds)
+    manual = MANUAL.replace("python3 scripts/count.py notes.txt --output report.txt", commands)
+    turn = Turn(
+        messages=(asked(), *read("SKILL.md", manual), *read("scripts/count.py", SCRIPT)), tools=()
+    )
+
+    (task, _) = tasks_in(planner()(turn))
+
+    files = task["files"]
+    assert isinstance(files, list)
+    begins = {
+        file["path"]: base64.b64decode(file["content"])[:4]
+        for file in files
+        if file["encoding"] == "base64"
+    }
+    assert begins == {
+        "a.pdf": b"%PDF",
+        "b.xlsx": b"PK\x03\x04",
+        "c.png": b"\x89PNG",
+        "d.wav": b"RIFF",
+        "e.docx": b"PK\x03\x04",
+        "f.db": b"SQLi",
+    }
 
 
 def test_tasks_there_are_already_are_not_proposed_again() -> None:

@@ -6,7 +6,7 @@ from typing import Final
 _CLAUSE: Final = re.compile(r".+?(?:[.;!?]+(?=\s|$)|[。；！？]|$)\s*", re.DOTALL)
 _NOT_FOR: Final = re.compile(
     r"\b(?:not|never)\s+(?:for|to be|meant|intended|suitable|suited|a\b|an\b|when|if|with|the\b)"
-    r"|\b(?:do|does)\s*n[o']t\b|\bdo not\b|\bdoes not\b|\bdon['’]t\b|\bcannot\b|\bskip (?:this|it)\b"
+    r"|\b(?:do|does)(?:n['’]t| not)\b|\bcannot\b|\bskip (?:this|it)\b"
     r"|\bavoid\b|不适用|不用于|不要|不适合|并非",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ An exercise is a stretch of the document with everything it builds on. The plann
 each; the executor finds the exercise that a task means by its words and files, and runs it.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,9 @@ MOST_EXERCISES: Final = 3
 FEW: Final = 3
 """So many items are tried in one exercise, whatever sections they stand in."""
 MOST_IN_EXERCISE: Final = 12
+RESULTS: Final = ("result", "outcome", "finding", "answer", "overview")
+"""What printed results are kept under, with a number behind it."""
+_NUMBERED: Final = re.compile(rf"(?:{'|'.join(RESULTS)})-(\d+)\.txt")
 _PREPARES: Final = frozenset({"cp", "mkdir", "mv", "touch", "export", "cd"})
 
 
@@ -79,9 +83,16 @@ def exercises_of(items: Sequence[DocumentedItem]) -> tuple[Exercise, ...]:
 def exercise_for(
     exercises: Sequence[Exercise], prompt: str, files: Collection[str]
 ) -> Exercise | None:
-    """The exercise that the prompt means: by the files that it names, then by its words."""
+    """The exercise that the prompt means.
+
+    Results that are wanted in a file of a number are those of the exercise of that number; else the
+    files that are named tell, and then the words.
+    """
     if not exercises:
         return None
+    for name in files:
+        if numbered := _NUMBERED.fullmatch(name):
+            return exercises[(int(numbered[1]) - 1) % len(exercises)]
     wanted = content_words(prompt)
     return max(
         exercises,

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from assay_rehearsal.disclaimers import without_disclaimers
@@ -44,7 +45,7 @@ def best_match(task: str, descriptions: Mapping[str, str]) -> str | None:
 def _read(text: str) -> _Text:
     words = content_words(text)
     stems = [found for word in plain_words(text) if (found := stem(word)) in words]
-    return _Text(words, frozenset(zip(stems, stems[1:], strict=False)))
+    return _Text(words, frozenset(pairwise(stems)))
 
 
 class _Rarity:

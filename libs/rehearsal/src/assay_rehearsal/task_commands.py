@@ -17,7 +17,7 @@ from assay_skillkit.documented_items import DocumentedItem
 from assay_skillkit.file_names import FILE_NAME, extension
 
 _FOLDER_NAME: Final = re.compile(r"`((?:[\w-][\w.-]*/)+)`")
-_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _SAVING: Final = re.compile(
     r"(?:\b(?:save|saved|saving|write|written|store|stored|put|export|keep|produce|create|output)\b"
     r"|保存|存到|写到)(?P<what>.*)",
@@ -36,7 +36,8 @@ _SCRIPTS_ASKED: Final = 4
 """Programs that no command shows are asked for their help, the first of many."""
 
 GIT_REPOSITORY: Final = """git rev-parse --git-dir > /dev/null 2>&1 || {
-git init -q -b main . && git config user.name Ada && git config user.email ada@example.org
+git init -q --template= -b main .
+git config user.name Ada && git config user.email ada@example.org
 printf '__pycache__/\\n' > .gitignore && git add -A && git commit -q -m 'feat: start the ledger'
 printf 'Notes on the ledger.\\n' > NOTES.md && git add -A && git commit -q -m 'docs: add notes'
 printf 'def total(amounts):\\n    return sum(amounts)\\n' > ledger.py
@@ -121,7 +122,6 @@ class _Writer:
         self._servers = 0
 
     def commands(self) -> Iterator[str]:
-        shown = [item for item in self._exercise.tried if not item.outputs]
         for item in self._exercise.items:
             command = self._rendered(item)
             if _STATE.match(command) and not item.is_to_be_tried:
@@ -130,7 +130,7 @@ class _Writer:
             whole = "\n".join([*self._state, command])
             if item.is_to_be_tried and _SERVES.search(item.what):
                 yield self._started(item, whole.rstrip().removesuffix("&"))
-            elif self._result and shown and item is shown[0]:
+            elif self._result and item.is_to_be_tried and not item.outputs:
                 yield _printed_to(whole, self._result)
             else:
                 yield whole
@@ -209,7 +209,9 @@ def _pair(documented: Sequence[str], named: Sequence[str]) -> Mapping[str, str]:
 
 
 def _printed_to(command: str, path: str) -> str:
+    """The command, with what it prints shown and kept at the end of a file."""
     target = shlex.quote(path)
     # A semicolon reads better, but some commands end only at a line break.
     end = "\n" if "\n" in command or "#" in command or command.endswith((";", "&")) else "; "
-    return f"{{ {command}{end}}} > {target}; status=$?; cat {target}; exit $status"
+    kept = f"cat .printed; cat .printed >> {target}; rm .printed; exit $status"
+    return f"{{ {command}{end}}} > .printed; status=$?; {kept}"

@@ -77,7 +77,7 @@ def xlsx(lines: Sequence[str], rows: Rows) -> bytes:
     """One sheet with the rows below their names."""
     del lines
     sheet = f"{_OFFICE}/spreadsheetml/2006/main"
-    table = [list(rows[0]), *(list(row.values()) for row in rows)]
+    table: list[list[str | int | float]] = [list(rows[0]), *(list(row.values()) for row in rows)]
     cells = "".join(
         f'<row r="{number}">{"".join(_cell(value, number, at) for at, value in enumerate(row))}'
         "</row>"

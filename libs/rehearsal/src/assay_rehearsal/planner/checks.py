@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from assay_contracts.tasks import Check, CommandCheck, FileCheck, TaskFile
-from assay_rehearsal.exercises import Exercise
+from assay_rehearsal.exercises import RESULTS, Exercise
 
 _PRINTING: Final = re.compile(
     r"\bprint\b|\bprintf\b|\becho\b|stdout|console\.(?:log|info|table)|\bputs\b|\bcat\b|logging\."
@@ -15,7 +15,6 @@ _PRINTING: Final = re.compile(
 _COMPLAINING: Final = re.compile(
     r"print\([^\n]*file\s*=\s*sys\.stderr[^\n]*|console\.error[^\n]*|echo[^\n]*>&2[^\n]*"
 )
-_RESULTS: Final = ("result", "outcome", "finding", "answer", "overview")
 
 
 def is_silent(exercise: Exercise, script: str) -> bool:
@@ -27,7 +26,7 @@ def is_silent(exercise: Exercise, script: str) -> bool:
 
 def result_name(variant: int) -> str:
     """What a task calls the file that the printed result is wanted in."""
-    return f"{_RESULTS[variant % len(_RESULTS)]}-{variant + 1}.txt"
+    return f"{RESULTS[variant % len(RESULTS)]}-{variant + 1}.txt"
 
 
 def checks_for(outputs: Sequence[str], *, inputs: Sequence[TaskFile]) -> tuple[Check, ...]:

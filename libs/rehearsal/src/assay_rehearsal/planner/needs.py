@@ -14,9 +14,10 @@ _SENTENCE: Final = re.compile(
     r"(?<=[.;:!?])\s+|\s+[-–—]{1,2}\s+|[。；！？]|,\s+(?=(?:use|including)\b)"
 )
 _ABOUT_ITSELF: Final = re.compile(
-    r"^(?:this skill|the skill|a skill (?:that|which|for|to)|skill (?:for|to)|a (?:tool|guide|box|set)"
-    r" (?:that|for|to|of)|(?:a )?(?:comprehensive|complete|practical|small|simple)\b[^,]*? for"
-    r"|(?:it )?helps?(?: (?:you|users|agents|claude))?(?: to| with)?|provides?|enables?|guides?)\s+",
+    r"^(?:this skill|the skill|a skill (?:that|which|for|to)|skill (?:for|to)"
+    r"|a (?:tool|guide|box|set) (?:that|for|to|of)"
+    r"|(?:a )?(?:comprehensive|complete|practical|small|simple)\b[^,]*? for"
+    r"|(?:it )?helps?(?: (?:you|users|agents))?(?: to| with)?|provides?|enables?|guides?)\s+",
     re.IGNORECASE,
 )
 _USE: Final = re.compile(
@@ -44,19 +45,20 @@ _DANGLING: Final = re.compile(
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _VERBS: Final = """
 add adjust align analyse analyze annotate apply ask assemble assess audit automate back balance
-batch benchmark brainstorm bring build bump calculate capture change check clean collect combine compare compile
-compose compress compute configure connect convert copy correct count create crop cut debug decode
-deduplicate deploy describe design detect diagnose diff discover display download draft draw edit
-encode enforce ensure estimate evaluate examine execute explain explore export extract fetch fill
-fill filter find fix flatten format gather generate get give grade group identify implement import improve index
-inspect install instrument investigate join keep label lint list load look make manage map mark
-measure merge migrate mock model monitor move normalise normalize open optimise optimize
-organise organize pack paint parse perform plan plot predict prepare present print process produce
-profile prototype publish pull put query rank read redact refactor remove rename render replace replay
-report resize resolve round restore review rewrite roll rotate run scaffold scale scan schedule score
-scrape search select send serve set set-up show simulate simplify smooth solve sort split start stop store
-structure suggest sum summarise summarize sync take tell test total trace track train transcribe
-transform translate trim turn typeset update upload validate verify visualise visualize watch work write
+batch benchmark brainstorm bring build bump calculate capture change check clean collect combine
+compare compile compose compress compute configure connect convert copy correct count create crop
+cut debug decode deduplicate deploy describe design detect diagnose diff discover display download
+draft draw edit encode enforce ensure estimate evaluate examine execute explain explore export
+extract fetch fill filter find fix flatten format gather generate get give grade group identify
+implement import improve index inspect install instrument investigate join keep label lint list
+load look make manage map mark measure merge migrate mock model monitor move normalise normalize
+open optimise optimize organise organize pack paint parse perform plan plot predict prepare present
+print process produce profile prototype publish pull put query rank read redact refactor remove
+rename render replace replay report resize resolve restore review rewrite roll rotate round run
+scaffold scale scan schedule score scrape search select send serve set set-up show simplify
+simulate smooth solve sort split start stop store structure suggest sum summarise summarize sync
+take tell test total trace track train transcribe transform translate trim turn typeset update
+upload validate verify visualise visualize watch work write
 """
 _BASE: Final = frozenset(_VERBS.split())
 

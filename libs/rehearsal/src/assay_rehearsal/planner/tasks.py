@@ -129,7 +129,7 @@ def _outputs(exercise: Exercise, scripts: Sequence[str], variant: int) -> tuple[
     prints = any(not item.outputs for item in exercise.tried)
     if exercise.made:
         kept = exercise.made[:_MOST_OUTPUTS]
-        return (*kept, result_name(variant)) if prints and len(kept) == 1 else kept
+        return (*kept, result_name(variant)) if prints else kept
     return () if is_silent(exercise, "\n".join(scripts)) else (result_name(variant),)
 
 

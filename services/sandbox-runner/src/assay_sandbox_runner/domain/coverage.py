@@ -34,6 +34,8 @@ _LONGEST_WHAT: Final = 200
 _CODE_SHARE: Final = 0.6
 """Of a block's lines that somebody has to run for the block to be tried."""
 _MOST_EXPECTED: Final = 4
+_SHORT_LINE: Final = 2
+"""Characters of a line that says nothing by itself, such as a bracket."""
 _VARIES: Final = re.compile(r"\.\.\.|…|\d{4}-\d\d-\d\d|\d\d:\d\d|[<>]|\b\d+(?:\.\d+)?\s*m?s\b|/")
 _ORDER: Final[Mapping[ItemState, int]] = {
     "failed": 0,
@@ -140,7 +142,19 @@ class _Reader:
             for number in dict.fromkeys(numbers):
                 item = self.items[number]
                 documented = self._as_documented(item, worked.task)
-                shown = self._shown(item, step, worked, place, command, documented, after_failure)
+                tried = Try(
+                    exit_code=step.exit_code,
+                    output=step.output,
+                    obstacle=worked.obstacles.get(place, ""),
+                    command=command,
+                    as_documented=documented and self._rehearsed,
+                    is_own=self._is_own(item),
+                    errors_are_results=self._errors_are_results,
+                    after_failure=after_failure,
+                    left_files=bool(worked.trace.files_made),
+                    expected=_expected(item),
+                )
+                shown = self._shown(item, tried)
                 after_failure = after_failure or shown.state in ("failed", "blocked", "unclear")
                 yield number, shown, documented
 
@@ -156,7 +170,8 @@ class _Reader:
         words = _words(command)
         lines = _code_lines(command)
         for number, code in self._code:
-            if code and len(code & lines) >= _CODE_SHARE * len(code):
+            tried = code and len(code & lines) >= _CODE_SHARE * len(code)
+            if tried and self.items[number].is_to_be_tried:
                 yield number
         for program in (*sorted(own), *dict.fromkeys(programs_of(command)), *_modules(words)):
             for number in self._by_program.get(program, ()):
@@ -169,6 +184,8 @@ class _Reader:
         if item.kind == "script":
             return True
         if item.kind != "command" or item.shape is None:
+            return False
+        if not item.is_to_be_tried and not item.shape.is_setup:
             return False
         if self._rehearsed:
             return self._words[number] <= frozenset(words)
@@ -186,34 +203,16 @@ class _Reader:
             name not in given or given[name] == samples.get(name) for name in item.inputs
         ) and not (set(item.inputs) - set(given) and task.files)
 
-    def _shown(
-        self,
-        item: DocumentedItem,
-        step: TraceStep,
-        worked: Worked,
-        place: int,
-        command: str,
-        as_documented: bool,
-        after_failure: bool,
-    ) -> Shown:
+    def _is_own(self, item: DocumentedItem) -> bool:
+        return "/" in item.program or item.program in self._skill.files or item.kind == "code"
+
+    def _shown(self, item: DocumentedItem, tried: Try) -> Shown:
         if item.kind == "reference":
             return Shown("worked")
-        tried = Try(
-            exit_code=step.exit_code,
-            output=step.output,
-            obstacle=worked.obstacles.get(place, ""),
-            command=command,
-            as_documented=as_documented and self._rehearsed,
-            is_own="/" in item.program or item.program in self._skill.files or item.kind == "code",
-            errors_are_results=self._errors_are_results,
-            after_failure=after_failure,
-            left_files=bool(worked.trace.files_made),
-            expected=_expected(item),
-        )
         shown = judge(tried, declared=self._declared)
         if item.kind == "code" and shown.state == "failed":
-            return _code_failed(shown, step.output)
-        only_help = item.kind == "script" and " --help" in command
+            return _code_failed(shown, tried.output)
+        only_help = item.kind == "script" and " --help" in tried.command
         if only_help and shown.state == "worked":
             return Shown("unclear", f"{_NEVER_SHOWN}; it starts and tells its options")
         return shown
@@ -243,8 +242,9 @@ class _Reader:
 
 
 def _code_failed(shown: Shown, output: str) -> Shown:
-    """Code in a document is often part of something larger: only what no surroundings could mend
-    counts against it.
+    """Code in a document is often part of something larger.
+
+    Only what no surroundings could mend counts against it.
     """
     if re.search(r"AttributeError: module |cannot import name", output) or shown.reason.startswith(
         "it does not print"
@@ -267,7 +267,7 @@ def _task_shows(
     states = {shown.state for number, shown, _ in found if not items[number].optional}
     if "failed" in states:
         return "failed"
-    did = {shown.state for number, shown, _ in found if items[number].kind != "reference"}
+    did = {shown.state for number, shown, _ in found if items[number].is_to_be_tried}
     return "worked" if "worked" in did else "nothing"
 
 
@@ -299,10 +299,10 @@ def _is_work(item: DocumentedItem) -> bool:
 
 
 def _program_worked(items: Sequence[CoveredItem]) -> bool:
-    tried = [item for item in items if item.state != "not_tried"]
-    known = items if any(item.kind == "code" for item in items) else tried
+    """One success shows that a program works; of code, half of what is shown has to run."""
     worked = sum(item.state == "worked" for item in items)
-    return worked > 0 and 2 * worked >= len(known)
+    needed = len(items) if all(item.kind == "code" for item in items) else 1
+    return worked > 0 and 2 * worked >= needed
 
 
 def _expected(item: DocumentedItem) -> tuple[str, ...]:
@@ -333,7 +333,9 @@ def _modules(words: Collection[str]) -> Iterator[str]:
 
 def _code_lines(text: str) -> frozenset[str]:
     rows = (row.strip() for row in text.splitlines())
-    return frozenset(row for row in rows if len(row) > 2 and not row.startswith(("#", "//")))
+    return frozenset(
+        row for row in rows if len(row) > _SHORT_LINE and not row.startswith(("#", "//"))
+    )
 
 
 def _declares(path: str, text: str) -> bool:

@@ -20,7 +20,6 @@ from assay_skillkit.shell.causes import cause_of
 TIMED_OUT: Final = 124
 NOT_FOUND: Final = 127
 _LONGEST_REASON: Final = 300
-_STACK: Final = "Traceback (most recent call"
 
 _FOUND_NOTHING: Final = re.compile(
     r"^\W*(?:(?:found|processed|matched|converted|wrote|loaded|read|checked|total)\W+)?"
@@ -46,6 +45,26 @@ _BAD_USE: Final = re.compile(
     r"|invalid (?:choice|option)|illegal option|unexpected argument|is not a git command"
     r"|[Mm]issing script"
 )
+_SAYS_UNREACHED: Final = re.compile(
+    r"\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b|Name or service not known"
+    r"|failure in name resolution|Could not resolve|Network is unreachable|getaddrinfo"
+)
+_SAYS_MISSING: Final = re.compile(
+    r"\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT)\b|Name or service not known"
+    r"|(?:Temporary )?failure in name resolution|Could not resolve|Connection refused"
+    r"|Network is unreachable|could not connect|cannot be reached|getaddrinfo|No space left"
+    r"|File too large|Cannot allocate memory|MemoryError|Permission denied \(publickey"
+    r"|\b[A-Z][A-Z0-9_]*(?:API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|_URL|DSN)\b"
+    r"|not (?:logged|signed) in|[Aa]uthenticat|No configured push destination"
+    r"|does not appear to be a git repository|no CUDA|CUDA (?:is )?not"
+    r"|Cannot connect to the Docker",
+)
+"""A program's own word that something is missing which is not its own. It lets nothing pass: where
+nobody observed an obstacle, it only keeps a failure from being held against the skill."""
+_BROKEN: Final = re.compile(
+    rf"Traceback \(most recent call|^\s+at .+:\d+:\d+\)?$|{_BAD_USE.pattern}", re.MULTILINE
+)
+"""What no exit code that a skill explains would come with."""
 _MISSING_MODULE: Final = re.compile(
     r"ModuleNotFoundError: No module named '([\w.]+)'"
     r"|Cannot find (?:module|package) '([@\w][\w./@-]*)'"
@@ -108,12 +127,14 @@ def _judge(tried: Try, declared: str) -> Shown:
     if tried.exit_code is None or tried.exit_code == TIMED_OUT:
         return Shown("blocked", "it did not end within the time a command has here")
     cause = cause_of(tried.output) or f"it ended with exit code {tried.exit_code}"
+    if _SAYS_MISSING.search(tried.output) and not _BAD_USE.search(tried.output):
+        return Shown("blocked", f"it says that something is missing here: {cause}")
     module = _MISSING_MODULE.search(tried.output)
     if module:
         return _module_missing(module[1] or module[2], tried, declared, cause)
     if tried.exit_code == NOT_FOUND and not _NOT_THERE.search(tried.output):
         return Shown("blocked", f"a program is missing here: {cause}")
-    if tried.errors_are_results and _STACK not in tried.output:
+    if tried.errors_are_results and not _BROKEN.search(tried.output):
         return Shown("worked")
     return _ended_badly(tried, cause)
 
@@ -135,6 +156,10 @@ def _ended_well(tried: Try) -> Shown:
     missing = [line for line in tried.expected if _compact(line) not in _compact(tried.output)]
     if missing and tried.as_documented:
         return Shown("failed", f"it does not print what is documented: {missing[0].strip()}")
+    if tried.obstacle or _SAYS_UNREACHED.search(tried.output):
+        return Shown(
+            "unclear", f"it went on without what it asked for: {tried.obstacle}".rstrip(": ")
+        )
     if _FOUND_NOTHING.search(tried.output):
         return Shown("unclear", "it says that it found nothing in what it was given")
     if not tried.output.strip() and not tried.left_files:

@@ -12,7 +12,7 @@ from typing import Final
 from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, FailureCategory, Result
-from assay_contracts.coverage import Coverage, TaskShows
+from assay_contracts.coverage import Coverage
 from assay_contracts.runs import (
     NetworkCall,
     Package,
@@ -21,7 +21,7 @@ from assay_contracts.runs import (
     RunRequested,
     RunTimings,
 )
-from assay_contracts.tasks import Task, TaskId
+from assay_contracts.tasks import Task
 from assay_sandbox_runner.domain.coverage import SkillUnderTest, Worked, coverage_of
 from assay_sandbox_runner.domain.crowd import neighbours_shown
 from assay_sandbox_runner.domain.network_calls import (
@@ -114,7 +114,7 @@ class CarryOutRun:
             install_failure = await self.install_packages(run.sandbox, request.install)
             tasks, near_misses = await run_both(self._work_on_tasks(run), self.try_near_misses(run))
             calls = await self._network_calls(run, tasks)
-            coverage, shows = await self._coverage(run, tasks)
+            coverage, tasks = await self._covered(run, tasks)
             packages = await self._compare_packages(run, packages_before)
             candidate = None if install_failure else request.capture
             if candidate:
@@ -126,10 +126,7 @@ class CarryOutRun:
             validation_id=request.validation_id,
             step_id=request.step_id,
             attempt=request.attempt,
-            outcomes=tuple(
-                task.outcome.model_copy(update={"shows": shows.get(task.outcome.task_id)})
-                for task in tasks
-            ),
+            outcomes=tuple(task.outcome for task in tasks),
             coverage=coverage,
             network_calls=(shown := listed(calls)),
             network_calls_omitted=len(calls) - len(shown),
@@ -223,14 +220,17 @@ class CarryOutRun:
         skill = await asyncio.to_thread(skill_under_test, name, files, list(texts.values()))
         return attribute_calls(observed, [task.window for task in tasks], skill)
 
-    async def _coverage(
+    async def _covered(
         self, run: OpenRun, tasks: Sequence[TaskRecord]
-    ) -> tuple[Coverage | None, Mapping[TaskId, TaskShows]]:
-        """What of the skill that the tasks are about was tried; none where agents do not see it."""
+    ) -> tuple[Coverage | None, Sequence[TaskRecord]]:
+        """What of the skill that the tasks are about was tried, and the tasks that know of it.
+
+        None where agents are not shown the skill.
+        """
         name = run.request.skill_name
         files = run.skills.files.get(name)
         if files is None or not tasks:
-            return None, {}
+            return None, tasks
         texts = await self.bundles.texts(run.skills, (name,))
         skill = SkillUnderTest(
             name=name,
@@ -254,7 +254,8 @@ class CarryOutRun:
             for each in tasks
         ]
         rehearsed = run.agents.model_use().is_rehearsal
-        return await asyncio.to_thread(coverage_of, skill, worked, rehearsed=rehearsed)
+        coverage, shows = await asyncio.to_thread(coverage_of, skill, worked, rehearsed=rehearsed)
+        return coverage, [each.showing(shows.get(each.trace.task_id)) for each in tasks]
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())

@@ -37,6 +37,8 @@ class Exercised:
 
     outcome: Outcome
     reason: str
+    offers_nothing: bool = False
+    """It documents and brings along nothing that could be run."""
 
 
 def exercised(coverage: Coverage) -> Exercised:
@@ -46,7 +48,7 @@ def exercised(coverage: Coverage) -> Exercised:
         return Exercised("failed", _did_not_work(broken))
     if coverage.programs_worked and 2 * coverage.programs_worked >= coverage.programs:
         return Exercised("worked", _worked(coverage))
-    return Exercised("unknown", _unknown(coverage))
+    return Exercised("unknown", _unknown(coverage), offers_nothing=not coverage.programs)
 
 
 def _did_not_work(broken: list[CoveredItem]) -> str:

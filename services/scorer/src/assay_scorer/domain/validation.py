@@ -270,7 +270,7 @@ class Validation(Model):
 
     @property
     def rehearsal_shows(self) -> Exercised | None:
-        """What the online run shows of the documented; None where an LLM did it, or in older data."""
+        """What the online run shows of the documented; None where an LLM did it."""
         run = self.online
         if run is None or run.coverage is None or run.model is None or not run.model.is_rehearsal:
             return None
