@@ -42,6 +42,7 @@ from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
+from assay_servicekit.spending import costs_told, with_costs
 from assay_skillkit.bundle import write_bundle
 from assay_skillkit.check import CheckedSkill, check_archive
 from assay_testkit.judge import BundlesInMemory, TracesInMemory
@@ -130,7 +131,8 @@ class Platform:
                 seconds = self.run_seconds or work.time_limit_s
                 beside_it = {"skills": (*work.skills, *beside), "time_limit_s": seconds}
                 work = work.model_copy(update=beside_it)
-            result = await self.worker(work, store)(work)
+            with costs_told() as told:
+                result = with_costs(await self.worker(work, store)(work), told)
             said.append(result)
             assert isinstance(result, ConductorInput)
             decision = decide(decision.validation, result, NOW)

@@ -16,6 +16,7 @@ from assay_cli.connection import Connection
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.signals import run_until_stopped
 from assay_contracts.base import Model
+from assay_contracts.reports import Language
 from assay_contracts.rest import ReportForm, UploadAnswer
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
 from assay_contracts.skills import ENDED_STAGES
@@ -108,9 +109,10 @@ class GatewayClient:
     async def status(self, skill_id: UUID) -> SkillStatusView:
         return await self.read(f"/skills/{skill_id}/validation-status", SkillStatusView)
 
-    async def report(self, skill_id: UUID, form: ReportForm) -> bytes:
+    async def report(self, skill_id: UUID, form: ReportForm, language: Language = "en") -> bytes:
         """The report on the newest validation of a skill."""
-        return await self.get(f"/skills/{skill_id}/report", {"format": form})
+        wanted = {"format": form} if language == "en" else {"format": form, "language": language}
+        return await self.get(f"/skills/{skill_id}/report", wanted)
 
     async def skill_id(self, name_or_id: str) -> UUID:
         """Whose name or id that is. Raises CommandError if nobody's."""

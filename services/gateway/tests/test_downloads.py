@@ -5,13 +5,17 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 import pytest_asyncio
+from pydantic import SecretStr
 
 from assay_contracts.reports import Report
 from assay_contracts.rpc import Problem
 from assay_contracts.skills import BundleRef
 from assay_contracts.validations import ReportRef
-from assay_testkit.gateway.services import Records
+from assay_servicekit.bus import Bus
+from assay_servicekit.settings import ServiceSettings
+from assay_testkit.gateway.services import Ingest, Records
 from assay_testkit.reports import sample_report
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -61,7 +65,37 @@ async def test_the_form_is_chosen_by_accept(
     answer = await client.get(f"/api/admin/skills/{skill_id}/report", headers=headers)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == FORMS[form]
-    assert answer.headers["Vary"] == "Accept"
+    assert answer.headers["Vary"] == "Accept, Accept-Language"
+
+
+@pytest.mark.parametrize(
+    ("asked", "header", "language"),
+    [
+        ("", "", "en"),
+        ("", "zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        ("", "en-GB,zh;q=0.5", "en"),
+        ("", "fr, de", "en"),
+        ("&language=zh", "en", "zh"),
+        ("&language=en", "zh", "en"),
+    ],
+)
+async def test_the_reader_chooses_the_language(
+    client: httpx.AsyncClient, skill_id: UUID, asked: str, header: str, language: str
+) -> None:
+    headers = {"Accept-Language": header}
+    url = f"/api/admin/skills/{skill_id}/report?format="
+    markdown = await client.get(f"{url}markdown{asked}", headers=headers)
+    page = await client.get(f"{url}html{asked}", headers=headers)
+    assert ("## 评分" in markdown.text) == (language == "zh")
+    assert f'<html lang="{"zh-Hans" if language == "zh" else "en"}">' in page.text
+
+
+async def test_what_was_not_signed_has_no_attestation(
+    client: httpx.AsyncClient, skill_id: UUID
+) -> None:
+    answer = await client.get(f"/api/admin/skills/{skill_id}/report?format=attestation")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+    assert "ASSAY_SIGNING_KEY_FILE" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -114,10 +148,15 @@ async def test_an_unknown_form(client: httpx.AsyncClient, skill_id: UUID) -> Non
 
 
 async def test_traces_are_listed_and_read(
-    client: httpx.AsyncClient, records: Records, skill_id: UUID
+    client: httpx.AsyncClient, nats_server: RunningNats, skill_id: UUID
 ) -> None:
     trace = b'{"task_id": "t1"}' + b" " * 3_000_000
-    await records.bus.objects.put("traces", "trace-1", trace)
+    runner = Bus(
+        ServiceSettings(nats_url=SecretStr(nats_server.url("sandbox-runner"))), "sandbox-runner"
+    )
+    await runner.connect()
+    await runner.objects.put("traces", "trace-1", trace)
+    await runner.stop()
     listed = (await client.get(f"/api/admin/skills/{skill_id}/traces")).json()["traces"]
     assert [(each["run"], each["task_id"], each["commands"]) for each in listed] == [
         ("online", "t1", 3)
@@ -138,10 +177,10 @@ async def test_a_trace_that_there_is_not(
     assert answer.status_code == status
 
 
-async def test_a_bundle(client: httpx.AsyncClient, records: Records) -> None:
+async def test_a_bundle(client: httpx.AsyncClient, records: Records, ingest: Ingest) -> None:
     skill_id, content = uuid4(), b"PK" * 2_000_000
     bundle = BundleRef(key=f"{skill_id}", sha256="ab" * 32, size=len(content))
-    await records.bus.objects.put("bundles", bundle.key, content)
+    await ingest.bus.objects.put("bundles", bundle.key, content)
     records.bundles[skill_id] = bundle
     url = f"/api/admin/skills/{skill_id}/bundle"
 

@@ -21,12 +21,12 @@ from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
 from assay_cli.exit_codes import EXIT_OF, CommandError, Exit
 from assay_cli.gateway_client import GatewayClient, Refused, parsed
-from assay_cli.options import SkillSource, Token
+from assay_cli.options import ReadersLanguage, SkillSource, Token
 from assay_cli.packing import Packed, pack
 from assay_cli.printing import say, say_document, show
 from assay_cli.progress_display import Progress, progress_on_stderr
 from assay_cli.signals import run_until_stopped
-from assay_contracts.reports import Report
+from assay_contracts.reports import Language, Report
 from assay_contracts.rpc import SkillDetail
 from assay_reporting.score_card import render_score_card
 from assay_reporting.summary import render_summary
@@ -47,6 +47,7 @@ class Wanted:
     """What the summary is added to."""
     elsewhere: Connection | None
     """None means a private stack."""
+    language: Language
     again: bool
     """Validate even what has its verdict already."""
 
@@ -85,6 +86,7 @@ def validate(
             help="Address of a running Assay; the file's, or else a private one, by default.",
         ),
     ] = None,
+    language: ReadersLanguage = "en",
     token: Token = None,
     private: Annotated[
         bool, typer.Option("--private", help="On a stack of its own, whatever is configured.")
@@ -102,6 +104,7 @@ def validate(
             junit_file=junit,
             summary_file=summary,
             elsewhere=None if private else configured(url, token),
+            language=language,
             again=again,
         )
     )
@@ -180,7 +183,9 @@ async def _through(
                     progress.see(status)
             content = await client.report(skill_id, "json")
             if wanted.report_file is not None:
-                _save(wanted.report_file, await client.report(skill_id, "markdown"))
+                _save(
+                    wanted.report_file, await client.report(skill_id, "markdown", wanted.language)
+                )
             if wanted.junit_file is not None:
                 _save(wanted.junit_file, await client.report(skill_id, "junit"))
     except Refused as refused:
@@ -226,11 +231,11 @@ async def _same_content(client: GatewayClient, archive: Archive) -> SkillDetail 
 def _show(wanted: Wanted, content: bytes) -> Exit:
     report = parsed(content, Report)
     if wanted.summary_file is not None:
-        _save(wanted.summary_file, render_summary(report).encode(), mode="ab")
+        _save(wanted.summary_file, render_summary(report, wanted.language).encode(), mode="ab")
     if wanted.as_json:
         say_document(content)
     else:
-        show(render_score_card(report))
+        show(render_score_card(report, wanted.language))
         if wanted.report_file is not None:
             say(f"\nThe whole report is in {wanted.report_file}.")
     return EXIT_OF[report.verdict]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
@@ -28,6 +29,8 @@ from assay_agentkit.bounds import Bounds, Middleware, OutOfTokens, bounding
 from assay_agentkit.failures import AgentFailed
 from assay_agentkit.meter import ModelMeter
 from assay_agentkit.model_errors import ModelErrors, model_failure
+from assay_agentkit.models import retries_of
+from assay_agentkit.task_clock import running_on
 
 StoppedBy = Literal["steps", "time", "tokens"]
 T = TypeVar("T", bound=BaseModel)
@@ -106,7 +109,11 @@ def build_agent(
     provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
     if provider:
         _without_general_purpose_subagent(provider)
-    extra: list[Middleware] = [ModelErrors(), *middleware, *bounding(bounds, meter)]
+    extra: list[Middleware] = [
+        ModelErrors(retries=retries_of(model)),
+        *middleware,
+        *bounding(bounds, meter),
+    ]
     if file_tools is not None or tool_descriptions:
         extra.append(
             FilesystemMiddleware(
@@ -145,7 +152,8 @@ async def run_agent(
     last: _Values = {"messages": messages}
     stopped_by: StoppedBy | None = None
     try:
-        async with asyncio.timeout(bounds.seconds) as clock:
+        async with asyncio.timeout(bounds.seconds) as clock, AsyncExitStack() as stack:
+            stack.enter_context(running_on(clock))
             async for values in agent.astream(
                 {"messages": messages},
                 {

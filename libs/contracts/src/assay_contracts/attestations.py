@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from assay_contracts.base import Model
-from assay_contracts.runs import Package, Role
+from assay_contracts.base import Model, Role
+from assay_contracts.runs import Package
 from assay_contracts.scores import Scores
 from assay_contracts.skills import Sha256
 from assay_contracts.validations import ValidationKind, Verdict

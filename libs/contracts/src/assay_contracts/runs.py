@@ -1,14 +1,14 @@
 """A run: one set of tasks carried out in one sandbox, and the traces it leaves."""
 
-from typing import Annotated, ClassVar, Final, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.attribution import Attribution
-from assay_contracts.base import Model, Result, Work
+from assay_contracts.base import Model, ModelUse, Result, Work
 from assay_contracts.coverage import Coverage, TaskShows
 from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
-from assay_contracts.obstacles import Obstacle
+from assay_contracts.obstacles import LimitKind, Obstacle
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
@@ -30,10 +30,6 @@ version), `conflict` (what it declares cannot be together), `broken` (it does no
 UseKind = Literal["read", "run"]
 Bound = Literal["steps", "time", "output", "tokens"]
 Ecosystem = Literal["pip", "npm", "system"]
-Role = Literal["planner", "executor", "grader", "reporter"]
-
-REHEARSAL: Final = "rehearsal"
-"""Provider of the built-in deterministic model."""
 
 
 class MountedSkill(Model):
@@ -41,30 +37,6 @@ class MountedSkill(Model):
 
     name: str
     bundle: BundleRef
-
-
-class ModelUse(Model):
-    """What one role's model was and what it cost."""
-
-    role: Role
-    model: str
-    """`provider:model`, or `rehearsal:<version>` when no LLM took part."""
-    prompt_version: str
-    calls: int = Field(ge=0)
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    seconds: float = Field(ge=0)
-    """Time spent waiting for the model."""
-
-    @property
-    def tokens(self) -> int:
-        """Read and written together."""
-        return self.input_tokens + self.output_tokens
-
-    @property
-    def is_rehearsal(self) -> bool:
-        """Whether the built-in model stood in for an LLM."""
-        return self.model.startswith(f"{REHEARSAL}:")
 
 
 class SkillUse(Model):
@@ -96,6 +68,8 @@ class NetworkCall(Model):
     """Whose doing it was; older runners do not say."""
     problem: NetworkProblem | None = None
     """Why it got nowhere, where that is known."""
+    refused: str | None = None
+    """Where it is `denied`: what the rules have against the place."""
 
     @property
     def counts(self) -> bool:
@@ -114,6 +88,8 @@ class TraceStep(Model):
     failed: bool = False
     """The tool itself refused or broke; a command that ran and ended badly has an exit code."""
     exit_code: int | None = None
+    limits_hit: tuple[LimitKind, ...] = ()
+    """Limits of the sandbox that the sandbox itself saw the command run into."""
     skill_text: tuple[tuple[int, int], ...] = ()
     """Where in the output stands text of a skill's files word for word: start and end, in order."""
     at: AwareDatetime
@@ -334,6 +310,9 @@ class RunFinished(CountsNetworkCalls, Result):
     install_failure: str | None = Field(default=None, max_length=2000)
     """What the installer said where something could not be installed; nothing is kept then."""
     model: ModelUse | None = None
+    """What the tasks cost."""
+    near_miss_model: ModelUse | None = None
+    """What the near misses cost; older runners count it under `model`."""
     timings: RunTimings | None = None
 
 

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from assay_contracts.base import Message, Model, Result, Work
-from assay_contracts.runs import ModelUse
+from assay_contracts.base import Message, Model, ModelUse, Result, Work
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Sha256
 from assay_contracts.tasks import NearMiss, Task
@@ -20,6 +19,7 @@ ProgressStep = Literal[
     "online_grading",
     "offline_run",
     "offline_grading",
+    "repeating",
     "regression",
     "mending",
     "reporting",

@@ -65,8 +65,21 @@ def test_a_wrong_figure_that_the_agent_replaced_by_its_own() -> None:
     assert origin_of((PROGRAM, WRONG), (OWN, RIGHT), written_in=1)
 
 
-def test_words_that_have_nothing_to_do_with_the_result() -> None:
-    assert origin_of((PROGRAM, "hello world"), (OWN, ""), result="twelve apples", written_in=1)
+@pytest.mark.parametrize(
+    ("printed", "result"),
+    [
+        ("hello world", "twelve apples"),
+        ("Created 12 files below my-app", "<h1>Welcome</h1><p>Since 2019</p>"),
+        ("Found 7 templates: modern, classic, plain", "# CV\n\nBorn 1990, modern art"),
+        ("OK, checked in 0.3 s", '{"net": 36.5}'),
+    ],
+)
+def test_a_program_that_speaks_of_other_things_than_the_result(printed: str, result: str) -> None:
+    assert not origin_of((PROGRAM, printed), (OWN, ""), result=result, written_in=1)
+
+
+def test_a_bare_figure_against_another() -> None:
+    assert origin_of((PROGRAM, "17.0"), (OWN, ""), result="36.5", written_in=1)
 
 
 @pytest.mark.parametrize(

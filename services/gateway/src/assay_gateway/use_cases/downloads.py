@@ -6,7 +6,7 @@ Every use case here raises ProblemError, NOT_FOUND included for what is not kept
 from dataclasses import dataclass
 from typing import BinaryIO, assert_never
 
-from assay_contracts.reports import Report
+from assay_contracts.reports import Language, Report
 from assay_contracts.rest import ReportForm
 from assay_contracts.rpc import BundleView, GetReport, Problem, ProblemError, ReportView
 from assay_contracts.runs import RunKind
@@ -14,6 +14,7 @@ from assay_gateway.ports import ObjectStore
 from assay_gateway.use_cases.records import AskRecords
 from assay_reporting.html import render_html
 from assay_reporting.junit import render_junit
+from assay_reporting.markdown import render_markdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +35,19 @@ class RenderReport:
     ask: AskRecords
     objects: ObjectStore
 
-    async def __call__(self, question: GetReport, form: ReportForm) -> tuple[ReportView, bytes]:
+    async def __call__(
+        self, question: GetReport, form: ReportForm, language: Language = "en"
+    ) -> tuple[ReportView, bytes]:
         view = await self.ask(question)
         match form:
             case "json":
                 content = await _stored(self.objects, view.report.json_key)
             case "markdown":
-                content = await _stored(self.objects, view.report.markdown_key)
+                content = await self._markdown(view, language)
             case "html":
-                markdown = await _stored(self.objects, view.report.markdown_key)
+                markdown = await self._markdown(view, language)
                 report = await _stored_report(self.objects, view)
-                content = render_html(report, markdown.decode()).encode()
+                content = render_html(report, markdown.decode(), language).encode()
             case "junit":
                 content = render_junit(await _stored_report(self.objects, view))
             case "attestation":
@@ -52,6 +55,11 @@ class RenderReport:
             case _:
                 assert_never(form)
         return view, content
+
+    async def _markdown(self, view: ReportView, language: Language) -> bytes:
+        if language == "en":
+            return await _stored(self.objects, view.report.markdown_key)
+        return render_markdown(await _stored_report(self.objects, view), language).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

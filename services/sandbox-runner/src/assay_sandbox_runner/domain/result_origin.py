@@ -3,7 +3,7 @@
 A program can end well and say what is wrong. An agent that notices works the result out itself, and
 the result is right for no merit of the skill. Such a program's result was *set aside*: the files
 that were asked for were written by the agent's own steps, after the last run of a program of the
-skill, and nothing that these programs said or left behind is in them. Where any of that is not
+skill, and for what these programs gave figures, other figures are in them. Where any of that is not
 known, nothing was set aside.
 """
 
@@ -17,7 +17,7 @@ from assay_sandbox_runner.domain.attribution import RanProgram
 
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?![\w])")
 _THOUSANDS: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|[\u4e00-\u9fff]{2,}")
+_LABELLED: Final = re.compile(r"([^\W\d_]{2,})[^\w\n]{1,20}(?=\d)")
 _PATH: Final = re.compile(r"[\w./-]*[\w-]\.\w{1,5}\b")
 _BACKGROUND: Final = re.compile(r"(?<![&>|<])&(?![&>\d])")
 _CLOCK_SLACK_S: Final = 0.02
@@ -57,7 +57,7 @@ def set_aside(steps: Sequence[TraceStep], ran: Sequence[RanProgram], results: Re
     later = "\n".join(step.arguments for step in steps[last_run + 1 :])
     if _takes_up(later, said, ran, results):
         return False
-    return _shares_nothing("\n".join(results.texts.get(path, "") for path in own), said, results)
+    return _contradicts("\n".join(results.texts.get(path, "") for path in own), said, results)
 
 
 def _origin(steps: Sequence[TraceStep], when: float) -> int | None:
@@ -84,18 +84,23 @@ def _takes_up(later: str, said: str, ran: Sequence[RanProgram], results: Results
     return any(path in later for path in named)
 
 
-def _shares_nothing(result: str, said: str, results: Results) -> bool:
-    """Whether both say something new, and nothing that is new in the result is the programs'."""
-    known_numbers = set(_numbers(results.given))
-    new = set(_numbers(result)) - known_numbers
-    offered = set(_numbers(said)) - known_numbers
-    if new and offered:
-        return not _share(new, offered)
-    known_words = set(_words(results.given))
-    new_words, offered_words = (set(_words(text)) - known_words for text in (result, said))
-    if not (new or new_words) or not (offered or offered_words):
+def _contradicts(result: str, said: str, results: Results) -> bool:
+    """Whether both give figures for the same things, and none of them is the same.
+
+    Words alone contradict nothing: a program that lays out a project, lists what there is to choose
+    from or checks what was written says other things than the result, and rightly.
+    """
+    known = set(_numbers(results.given))
+    new, offered = set(_numbers(result)) - known, set(_numbers(said)) - known
+    if not new or not offered or _share(new, offered):
         return False
-    return not new_words & offered_words
+    labels, their_labels = _labels(result), _labels(said)
+    return bool(labels & their_labels) or not (labels or their_labels)
+
+
+def _labels(text: str) -> frozenset[str]:
+    """What figures are given for: the word before each of them on its line."""
+    return frozenset(match[1].lower() for match in _LABELLED.finditer(text))
 
 
 def _numbers(text: str) -> Iterator[float]:
@@ -121,7 +126,3 @@ def _forms(number: float) -> Iterator[float]:
 def _rounded(number: float, least: int = 1) -> Iterator[float]:
     yield number
     yield from (round(number, digits) for digits in range(least, _MOST_DIGITS))
-
-
-def _words(text: str) -> Iterator[str]:
-    yield from (word.lower() for word in _WORD.findall(text))

@@ -32,6 +32,7 @@ from assay_sandbox_runner.domain.network_causes import skill_under_test
 from assay_sandbox_runner.domain.packages import keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
+from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds, skill_needs
 from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import (
@@ -49,6 +50,7 @@ from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider, SandboxUnavailable
+from assay_servicekit.spending import tell_costs
 from assay_skillkit.names import ascii_label
 
 _WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "control", "mending")
@@ -90,6 +92,8 @@ class CarryOutRun:
         """What came of the tasks; or why the platform could not find out."""
         stopwatch = Stopwatch()
         agents = self.agents_for_run(stopwatch)
+        tell_costs(agents.model_use)
+        tell_costs(agents.near_miss_use)
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
                 return await self._carry_out(request, agents, stopwatch)
@@ -140,6 +144,7 @@ class CarryOutRun:
             offered=packages.other_versions,
             install_failure=install_failure,
             model=model,
+            near_miss_model=agents.near_miss_use() if request.near_misses else None,
             timings=RunTimings(
                 wall=time.perf_counter() - began, model=model.seconds, commands=stopwatch.seconds
             ),
@@ -169,8 +174,16 @@ class CarryOutRun:
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
+                needs=await self._needs(request, skills),
                 clean=clean,
             )
+
+    async def _needs(self, request: RunRequested, skills: MountedSkills) -> SkillNeeds:
+        files = skills.files.get(request.skill_name)
+        if files is None:
+            return NOTHING_NEEDED
+        texts = await self.bundles.texts(skills, (request.skill_name,))
+        return await asyncio.to_thread(skill_needs, files, texts, request.dependencies)
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
         if not request.tasks:
@@ -284,7 +297,6 @@ def _failed(
         Failure.of(
             category,
             reason,
-            tokens=agents.model_use().tokens,
             while_installing=agents.was_installing(),
         )
     )

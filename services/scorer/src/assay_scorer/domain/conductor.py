@@ -47,6 +47,7 @@ from assay_scorer.domain.inputs import (
     WentQuiet,
     WorkerResult,
 )
+from assay_scorer.domain.spending import charged
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
@@ -58,7 +59,7 @@ of what it is for has failed, whatever could have been exercised."""
 
 def decide(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
     """The validation after what is `given`, and what to say because of it."""
-    decision = _next(validation, given, now)
+    decision = failures.within_money(_next(charged(validation, given), given, now), now)
     unused = _unused_candidate(decision.validation, given)
     if unused is None:
         return decision
@@ -108,6 +109,7 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "dependency_mode": admitted.dependency_mode,
             "wants_control": admitted.control,
             "min_lift": admitted.min_lift,
+            "money": admitted.money,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})

@@ -16,6 +16,7 @@ from assay_contracts.reports import (
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
 from assay_scorer.domain.environment import version_label
+from assay_scorer.domain.ledger import cost_report
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
 from assay_scorer.domain.triggering import trigger_report
@@ -57,6 +58,7 @@ def build_report(validation: Validation) -> Report:
         regressions=tuple(_regressions(validation)),
         prose=validation.prose,
         models=validation.models,
+        costs=cost_report(validation.ledger, validation.money, validation.token_budget),
         rubric_version=graded.rubric_version if graded else RUBRIC_VERSION,
         queued_at=validation.queued_at,
         started_at=validation.started_at,

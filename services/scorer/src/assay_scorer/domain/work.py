@@ -10,6 +10,7 @@ from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationRequested
+from assay_scorer.domain.budgets import tokens_allowed
 from assay_scorer.domain.message_size import cut_to_fit
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.runtime_versions import Version
@@ -261,7 +262,7 @@ def _common(validation: Validation, item: WorkItem) -> _Common:
         "step_id": validation.step_id(item),
         "attempt": item.attempt,
         "lane": item.lane,
-        "token_budget": validation.tokens_allowed(item),
+        "token_budget": tokens_allowed(validation, item),
     }
 
 
