@@ -16,8 +16,9 @@ from assay_skillkit.documented_items import DocumentedItem, documented_items, is
 from assay_skillkit.words import content_words
 
 MOST_EXERCISES: Final = 3
-FEW: Final = 3
-"""So many items are tried in one exercise, whatever sections they stand in."""
+FEW: Final = 8
+"""So many items are tried in one exercise, whatever sections they stand in: they may build on each
+other in ways that nothing tells."""
 MOST_IN_EXERCISE: Final = 12
 RESULTS: Final = ("result", "outcome", "finding", "answer", "overview")
 """What printed results are kept under, with a number behind it."""

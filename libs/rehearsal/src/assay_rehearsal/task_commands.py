@@ -25,8 +25,9 @@ _SAVING: Final = re.compile(
 )
 _REPOSITORY: Final = re.compile(r"git repository|git 仓库", re.IGNORECASE)
 _SERVES: Final = re.compile(
-    r"&\s*$|(?:^|[\s/])(?:serve|server|http\.server|uvicorn|gunicorn|flask\s+run|streamlit\s+run"
-    r"|vite|next\s+dev)(?:\.\w+)?(?:\s|$)|npm\s+(?:run\s+(?:dev|serve)|start)\b"
+    r"&\s*$|^(?:python3?\s+-m\s+http\.server|uvicorn|gunicorn|flask\s+run|streamlit\s+run|vite"
+    r"|npx\s+(?:vite|serve|http-server)|next\s+dev|npm\s+run\s+(?:dev|serve)|npm\s+start(?!.*\s--\s))"
+    r"(?:\s|$)|^(?:python3?|node|bash|uv\s+run)\s+(?:\S*/)?(?:serve|server)\.\w+(?:\s|$)"
 )
 _PORT: Final = re.compile(
     r"--?p(?:ort)?[ =](\d{2,5})|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})|http\.server (\d+)"

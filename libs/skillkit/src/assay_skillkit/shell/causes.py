@@ -9,6 +9,10 @@ _ERROR_LINE: Final = re.compile(
     r"|^fatal\b.*$|^.*: (?:command )?not found$|^.*No such file or directory.*$|^.*\bcannot \w.*$",
     re.MULTILINE,
 )
+_TELLS_MOST: Final = re.compile(
+    r"unrecognized |[Nn]o such (?:option|command)|[Uu]nknown (?:option|command|argument)"
+    r"|invalid choice|[Mm]issing script|Cannot find module|is not set\b|is required\b"
+)
 _NO_CAUSE: Final = re.compile(
     r"^\[.*\]$|complete log of this run|^\s*(?:npm (?:error|ERR!)\s*)?$|A complete log|_logs/"
     r"|^\w*Error: $",
@@ -28,5 +32,13 @@ def cause_of(output: str) -> str:
                 return line.strip()
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if not _NO_CAUSE.search(line)]
-    found = next((line for line in telling if _ERROR_LINE.match(line)), "")
+    found = next(
+        (
+            line
+            for each in (_TELLS_MOST.search, _ERROR_LINE.match)
+            for line in telling
+            if each(line)
+        ),
+        "",
+    )
     return found or (telling[-1] if telling else "")

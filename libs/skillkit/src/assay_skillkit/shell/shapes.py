@@ -323,7 +323,8 @@ def _named_by_placeholder(text: str) -> str | None:
         return f"output.{_KNOWN_KINDS.get(ending or '', 'txt')}"
     if ending or {"file", "input", "path", "filename"} & set(kinds):
         return f"input.{_KNOWN_KINDS.get(ending or '', 'txt')}"
-    return ""
+    # A variable is for its user to set: what is not a file is left as it is.
+    return None if text.startswith("$") else ""
 
 
 _CODE: Final = frozenset(

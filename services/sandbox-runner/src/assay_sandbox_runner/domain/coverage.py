@@ -5,8 +5,8 @@ with the same subcommand and options. The built-in model follows the document wo
 it every other word has to be there too.
 """
 
-import json
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from assay_contracts.coverage import (
 from assay_contracts.runs import Trace, TraceStep
 from assay_contracts.tasks import Task, TaskId
 from assay_sandbox_runner.domain.attribution import errors_are_results
-from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.program_runs import command_of, programs_ran
 from assay_sandbox_runner.domain.tries import Shown, Try, judge
 from assay_skillkit.document import SkillDocument, parse_skill
 from assay_skillkit.documented_items import DocumentedItem, documented_items, signature_of
@@ -117,6 +117,11 @@ class _Reader:
         self._by_program: dict[str, list[int]] = defaultdict(list)
         for number, item in enumerate(self.items):
             self._by_program[item.program].append(number)
+        self._to_be_tried = [
+            number
+            for number, item in enumerate(self.items)
+            if item.is_to_be_tried and not item.optional
+        ]
         self._words = [_literal_words(item) for item in self.items]
         self._code = [
             (number, _code_lines(item.code.text))
@@ -136,12 +141,15 @@ class _Reader:
         ):
             own[ran.step].add(ran.program)
         after_failure = False
+        seen: set[int] = set()
         for place, step in enumerate(worked.trace.steps):
-            command = _command_of(step)
+            command = command_of(step)
             numbers = [*self._read_in(step), *self._run_by(command, own[place])]
             for number in dict.fromkeys(numbers):
                 item = self.items[number]
-                documented = self._as_documented(item, worked.task)
+                seen.add(number)
+                whole = all(each in seen for each in self._tried_before(number))
+                documented = whole and self._as_documented(item, worked.task)
                 tried = Try(
                     exit_code=step.exit_code,
                     output=step.output,
@@ -157,6 +165,10 @@ class _Reader:
                 shown = self._shown(item, tried)
                 after_failure = after_failure or shown.state in ("failed", "blocked", "unclear")
                 yield number, shown, documented
+
+    def _tried_before(self, number: int) -> Sequence[int]:
+        """What stands above it in the document and may be what it builds on."""
+        return self._to_be_tried[: bisect_left(self._to_be_tried, number)]
 
     def _read_in(self, step: TraceStep) -> Iterator[int]:
         for number, item in enumerate(self.items):
@@ -343,14 +355,3 @@ def _declares(path: str, text: str) -> bool:
     if name.startswith(("requirements", "pyproject", "package", "environment")):
         return True
     return name == "SKILL.md" or "# /// script" in text
-
-
-def _command_of(step: TraceStep) -> str:
-    if step.tool != "execute":
-        return ""
-    try:
-        arguments = json.loads(step.arguments)
-    except ValueError:
-        return ""
-    command = arguments.get("command") if isinstance(arguments, dict) else None
-    return command if isinstance(command, str) else ""
