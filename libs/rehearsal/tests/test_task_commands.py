@@ -29,8 +29,8 @@ def test_commands_are_run_on_the_tasks_files_from_where_the_skill_lies() -> None
 
 def test_of_many_sections_the_one_that_the_files_tell_is_run() -> None:
     manual = "".join(
-        f"## Part {name}\n```bash\npython scripts/stats.py {name}.csv > {name}.json\n```\n"
-        for name in ("north", "south", "east", "west")
+        f"## {name}\n```bash\npython scripts/stats.py {name}.csv > {name}.json\n```\n"
+        for name in ("north", "south", "inner", "outer", "upper", "lower", "left", "right", "west")
     )
     prompt = "Count what is in `west.csv`. Save it in `west.json`."
     commands = run(prompt, manual, ("SKILL.md", "scripts/stats.py"))

@@ -5,7 +5,7 @@ The rehearsal tries these items, and coverage is counted by them: both read the 
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -234,7 +234,3 @@ def _code_item(code: CodeBlock) -> DocumentedItem:
 def is_system_install(item: DocumentedItem) -> bool:
     """Whether it installs system packages, for which a sandbox gives no rights."""
     return item.command is not None and _SYSTEM_INSTALL.search(item.command.command) is not None
-
-
-def to_be_tried(items: Sequence[DocumentedItem]) -> Iterator[DocumentedItem]:
-    return (item for item in items if item.is_to_be_tried)

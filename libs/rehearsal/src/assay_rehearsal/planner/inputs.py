@@ -46,12 +46,6 @@ def file_name(kind: str, variant: int, *, taken: Sequence[str], avoid: str) -> s
     return free[0] if free else f"given-{variant + 1}-{len(taken) + 1}{ending}"
 
 
-def can_be_made(name: str) -> bool:
-    """Whether there is a way to make a good file of that kind."""
-    kind = extension(name)
-    return kind in binary_inputs.MAKERS or kind in _MAKERS or kind in _PLAIN
-
-
 def input_files(
     name: str, documented: str, about: str, variant: int, samples: Sequence[SampleFile]
 ) -> tuple[TaskFile, ...]:
@@ -88,7 +82,6 @@ def _parts_of_folder(name: str, about: str) -> tuple[str, ...]:
 
 _FOLDER: Final = ("spring.txt", "summer.csv", "autumn.md")
 _IN_FOLDERS: Final = ("md", "csv", "json", "txt", "py", "js", "html", "log", "yaml", "wav", "pdf")
-_PLAIN: Final = frozenset({"", "txt", "text", "tex", "rst", "fasta", "ics", "env", "cfg", "conf"})
 
 
 def _made(path: str, about: str, variant: int) -> TaskFile:
