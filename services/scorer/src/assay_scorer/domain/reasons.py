@@ -106,11 +106,11 @@ def reached(scores: Scores) -> str:
     return f"The overall score {scores.overall:g} reaches {OVERALL_PASS_MARK:g}."
 
 
-<<<<<<< HEAD
 def exercised_by_rehearsal(shown: Exercised | None) -> str:
     """What was tried, behind the score, where no LLM took part."""
     return f" No language model took part: {shown.reason}" if shown else ""
-=======
+
+
 def still_work(validation: Validation) -> str:
     """Of approved skills none of which is broken."""
     stood = sum(each.stood is not None for each in validation.regressions)
@@ -119,7 +119,6 @@ def still_work(validation: Validation) -> str:
         return f"All {tested} approved skills still work on it."
     unchanged = f"{stood} approved skills were not run: nothing that their results rest on changed."
     return f"All {tested} that were run still work on it; {unchanged}" if tested else unchanged
->>>>>>> main
 
 
 def breaks(validation: Validation) -> str:
