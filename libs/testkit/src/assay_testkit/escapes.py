@@ -262,6 +262,11 @@ def _rooted() -> list[tuple[str, str]]:
         ("a new file system", "worked = must(430, b'tmpfs', 0)"),
         ("a tree to move", "worked = must(428, -100, b'/', 1)"),
         ("a mounted file system", "worked = must(433, -100, b'/', 0)"),
+    ]
+
+
+def _rooted_rights() -> list[tuple[str, str]]:
+    return [
         ("another host name", "worked = must(170, b'other', 5)"),
         ("another domain", "worked = must(171, b'other', 5)"),
         ("becoming root", "os.setuid(0); worked = True"),
@@ -301,7 +306,11 @@ _PLAIN: Final = {
     "what is read-only": _read_only(),
     "network": _network(),
 }
-_ROOTED: Final = {"network of its own": _rooted_network(), "rights": _rooted()}
+_ROOTED: Final = {
+    "network of its own": _rooted_network(),
+    "namespaces": _rooted(),
+    "rights": _rooted_rights(),
+}
 PROBES: Final = tuple(
     EscapeProbe(f"{group}: {name}", code, "plain" if group in _PLAIN else "rooted")
     for group, listed in (_PLAIN | _ROOTED).items()
