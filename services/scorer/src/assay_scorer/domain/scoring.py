@@ -43,7 +43,8 @@ def completion(observed: Observed) -> float:
 
     Of a task that was repeated, the median of its tries counts.
     """
-    counted = [median(tries) for tries in _counted_grades(observed).values()]
+    tries = _counted_grades(observed)
+    counted = [median(tries[each.task_id]) for each in _telling_grades(observed)]
     return _one_decimal(Decimal(sum(map(points, counted))) / len(counted))
 
 
@@ -60,6 +61,18 @@ def _counted_grades(observed: Observed) -> Mapping[TaskId, list[int]]:
 def median(tries: Sequence[int]) -> int:
     """The middle one, or the lower of the two in the middle: in doubt, less is known to work."""
     return median_low(tries)
+
+
+def _telling_grades(observed: Observed) -> Sequence[Grade]:
+    """All grades, but for rehearsed tasks that used the skill and show nothing of it."""
+    silent = {
+        outcome.task_id
+        for outcome in observed.online.outcomes
+        if outcome.shows == "nothing" and outcome.used(observed.skill_name)
+    }
+    return [each for each in observed.online_grades if each.task_id not in silent] or list(
+        observed.online_grades
+    )
 
 
 def trigger(observed: Observed) -> float:

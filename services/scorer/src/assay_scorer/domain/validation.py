@@ -34,6 +34,7 @@ from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression
+from assay_scorer.domain.exercise import Exercised, exercised
 from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 from assay_scorer.domain.ledger import Ledger, summed
 from assay_scorer.domain.money import MoneyRules
@@ -91,7 +92,6 @@ class Validation(Model):
     money: MoneyRules = MoneyRules()
     regression_mode: RegressionMode = "changed"
     repeats_allowed: int = 0
-    """How often tasks may be repeated where that could change the verdict."""
     known_results: tuple[StoredResult, ...] = ()
     """Of approved skills: looked up when layer 2 may begin, and not stored with the validation."""
     ledger: Ledger = ()
@@ -258,6 +258,14 @@ class Validation(Model):
         return hindered_tasks("online", self.online, grades)
 
     @property
+    def rehearsal_shows(self) -> Exercised | None:
+        """What the online run shows of the documented; None where an LLM did it."""
+        run = self.online
+        if run is None or run.coverage is None or run.model is None or not run.model.is_rehearsal:
+            return None
+        return exercised(run.coverage)
+
+    @property
     def uninstalled(self) -> Installation | None:
         """What the skill declares and could not be installed in the online run."""
         done = self.online.installations if self.online else ()
@@ -301,13 +309,6 @@ class Validation(Model):
     def untestable(self) -> tuple[Regression, ...]:
         """The approved skills that only a limit of ours kept from completing their tasks."""
         return tuple(each for each in self.regressions if each.hindered and not each.is_broken)
-
-    @property
-    def described(self) -> tuple[tuple[str, str], ...]:
-        """Every skill that agents see, by name and description, built-in neighbours apart."""
-        name = self.skill_name
-        approved = ((each.name, each.description) for each in self.environment.approved)
-        return (*(each for each in approved if each[0] != name), (name, self.manifest.description))
 
     @property
     def _declared(self) -> dict[str, Dependencies]:
@@ -372,7 +373,6 @@ class Validation(Model):
 
     @property
     def tasks_total(self) -> int:
-        """The tasks; in layer 2, the approved skills."""
         return len(self._tested_again) or len(self.tasks)
 
     @property
