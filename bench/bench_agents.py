@@ -20,6 +20,7 @@ from nats.aio.msg import Msg
 from assay_cli.embedded.stack import Stack
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import Trace
+from assay_contracts.topology import JETSTREAM_PREFIX
 from assay_contracts.validations import ValidationCompleted
 from assay_judge.domain.plan import rules_for
 from assay_rehearsal.conversation import Policy
@@ -37,8 +38,10 @@ SLOW_VALIDATIONS: Final = 3
 INSTANT_VALIDATIONS: Final = 15
 CRITICAL_BAR: Final = 0.85
 PATIENCE_S: Final = 300.0
+PLANNER: Final = planner_policy(rules_for)
 POLICIES: Final[dict[str, Policy]] = {
-    "TaskPlan": planner_policy(rules_for),
+    "TaskOutlines": PLANNER,
+    "TaskDraft": PLANNER,
     "GradeDraft": grader_policy,
     "ProseDraft": reporter_policy,
 }
@@ -85,10 +88,13 @@ class SlowModel:
     def critical_path(self, report: Report, traces: Mapping[str, Trace]) -> float:
         """The longest chain of model calls and commands of the one validation it was asked for."""
         alone = [
-            c.seconds for c in self.conversations if c.answers_with in {"TaskPlan", "ProseDraft"}
+            c.seconds
+            for c in self.conversations
+            if c.answers_with in {"TaskOutlines", "ProseDraft"}
         ]
+        preparers = [c.seconds for c in self.conversations if c.answers_with == "TaskDraft"]
         graders = [c.seconds for c in self.conversations if c.answers_with == "GradeDraft"]
-        path = sum(alone)
+        path = sum(alone) + max(preparers)
         for number, run in enumerate(report.runs):
             path += max(
                 self._turns(traces[outcome.trace_key].prompt, number)
@@ -221,8 +227,8 @@ async def one_slow(
 
 
 async def traces_of(stack: Stack, runs: Sequence[RunReport]) -> dict[str, Trace]:
-    bus = await nats.connect(stack.bus_url("judge"), inbox_prefix="_IN.judge")
-    store = ObjectStore(bus.jetstream)
+    bus = await nats.connect(stack.bus_url("judge"))
+    store = ObjectStore(lambda: bus, lambda: bus.jetstream(prefix=JETSTREAM_PREFIX))
     keys = [outcome.trace_key for run in runs for outcome in run.outcomes]
     try:
         found = {key: await store.get("traces", key) for key in keys}

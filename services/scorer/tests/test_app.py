@@ -3,16 +3,24 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from uuid import UUID, uuid4
 
 import pytest
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from assay_contracts.base import Result, Work
+from assay_contracts.base import Failure, Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
 from assay_contracts.review import ApproveSkill
-from assay_contracts.rpc import GetReport, GetStatus, ProblemError, RegisterReply, SkillStatusView
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    ProblemError,
+    RegisterReply,
+    SkillStatusView,
+)
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import (
     CleanupRequested,
@@ -177,7 +185,7 @@ async def test_work_lost_on_the_bus_is_asked_for_again(
             )
             await judge.connect()
             subscription = await judge.jetstream().pull_subscribe_bind(
-                "judge-validation-requested", "WORK", inbox_prefix=b"_IN.judge."
+                "judge-validation-requested", "WORK"
             )
             (message,) = await subscription.fetch(1, timeout=30)
             await message.ack_sync()
@@ -205,29 +213,32 @@ async def test_what_the_outbox_holds_survives_a_bus_outage(
     assert len(await completions(fresh_nats_server)) == 1
 
 
-async def test_a_result_said_twice_after_the_end_changes_nothing(
-    emptied_nats_server: RunningNats, migrated_url: str
+@pytest.mark.parametrize("work_id", [None, uuid4()], ids=["without work", "with other work"])
+async def test_a_result_of_whom_the_work_did_not_go_to_changes_nothing(
+    emptied_nats_server: RunningNats, migrated_url: str, work_id: UUID | None
 ) -> None:
     async with (
         scorer(emptied_nats_server, migrated_url),
         asker(emptied_nats_server) as bus,
     ):
+        reply = await upload(emptied_nats_server, "csv-analyzer")
+        forger = Bus(ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge")
+        await forger.connect()
+        forged = ValidationPlanned(
+            validation_id=reply.validation_id,
+            step_id=f"{reply.validation_id}.planning",
+            attempt=1,
+            work_id=work_id,
+            failure=Failure.of("budget", "forged"),
+        )
+        await forger.say(forged)
+        await forger.stop()
         async with workers(emptied_nats_server) as asked:
-            reply = await upload(emptied_nats_server, "csv-analyzer")
-            before = await ended(bus, reply)
-        judge = Bus(ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge")
-        await judge.connect()
-        late = ValidationPlanned.model_validate(well_done(asked[0]).model_dump())
-        await judge.say(late.model_copy(update={"attempt": 7}))
-        await judge.stop()
-        other = await upload(emptied_nats_server, "another-skill")
-        async with workers(emptied_nats_server):
-            await ended(bus, other)
-        after = await bus.ask(GetStatus(skill_id=reply.skill_id))
-        assert after == before
+            assert (await ended(bus, reply)).verdict == "passed"
+        assert (asked[0].step_id, asked[0].attempt) == (forged.step_id, 1)
 
 
-async def test_approved_skills_are_tested_again_with_the_next_one(
+async def test_approved_skills_for_which_nothing_changed_are_not_run_again(
     emptied_nats_server: RunningNats, migrated_url: str
 ) -> None:
     async with (
@@ -240,12 +251,9 @@ async def test_approved_skills_are_tested_again_with_the_next_one(
             assert (await ended(bus, reply)).verdict == "passed"
             approved = await bus.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
             assert approved.runtime_version == f"v1.{number}"
-        regressions = [
-            work.step_id.split(".", 1)[1]
-            for work in asked
-            if isinstance(work, RunRequested) and work.kind == "regression"
-        ]
-        assert sorted(regressions) == ["regression.alpha", "regression.alpha", "regression.beta"]
+            assert (await bus.ask(GetSkill(skill_id=reply.skill_id))).layer2_passed
+        runs = [work.kind for work in asked if isinstance(work, RunRequested)]
+        assert runs == ["online", "offline"] * 3
         await until(
             lambda: sum(isinstance(work, KeepRequested) for work in asked) >= 3,
             why="all three snapshots are to be kept",

@@ -20,7 +20,7 @@ from opentelemetry import propagate, trace
 from opentelemetry.trace import SpanKind
 from prometheus_client import Histogram
 
-from assay_contracts.base import Model
+from assay_contracts.base import Message, Model
 from assay_contracts.rpc import Problem, ProblemDetails, ProblemError, Reply, Rpc
 from assay_contracts.topology import ServiceName
 from assay_servicekit.objects import ObjectStoreUnavailable
@@ -34,6 +34,9 @@ WORKERS: Final = 64
 RECONNECT_WAIT_S: Final = 5.0
 VALUE: Final = b'{"value":'
 """How a `Reply` that is no refusal begins: what follows is the answer and the closing brace."""
+
+_OWNERS: Final = {"records": "scorer", "workbench": "sandbox-runner"}
+"""Who answers, where the subject does not begin with their name."""
 
 ASKED = Histogram(
     "assay_question_asked_seconds",
@@ -56,6 +59,10 @@ class Unavailable(Exception):
 
 class AnswerTooLarge(RuntimeError):
     """An answer that no message can carry: a defect of whoever gave it."""
+
+
+class NotUnderstood(ValueError):
+    """What was asked is not the question that it should be."""
 
 
 class Questions:
@@ -92,6 +99,9 @@ class Questions:
                 log.error("answering_failed", subject=question.SUBJECT, exc_info=error)
 
         async def receive(message: Msg) -> None:
+            if not _is_asked(message, question):
+                log.warning("not_asked", subject=question.SUBJECT, came_as=message.subject)
+                return
             await room.acquire()
             task = asyncio.create_task(answer(message))
             self._under_way.add(task)
@@ -144,9 +154,12 @@ class Questions:
         self, question: type[Q], asked: bytes, handle: Callable[[Q], Awaitable[Model]]
     ) -> tuple[Outcome, bytes]:
         try:
-            body = self._written(await handle(question.model_validate_json(asked)))
+            body = self._written(await handle(_understood(question, asked)))
         except ProblemError as error:
             return "refused", _refusal(error.problem)
+        except NotUnderstood as error:
+            log.warning("question_not_understood", subject=question.SUBJECT, reason=str(error))
+            return "refused", _refusal(_not_understood(question))
         except (Unavailable, ObjectStoreUnavailable) as error:
             log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
             later = _try_later("The records cannot be reached now. Try again in a few seconds.")
@@ -178,7 +191,7 @@ class Questions:
                 )
             except (NatsError, TimeoutError) as error:
                 owner = subject.partition(".")[0]
-                owner = "scorer" if owner == "records" else owner
+                owner = _OWNERS.get(owner, owner)
                 why = "is not running" if isinstance(error, NoRespondersError) else "did not answer"
                 raise ProblemError(
                     _try_later(f"The {owner} service {why}. Try again in a few seconds.")
@@ -192,6 +205,27 @@ class Questions:
         async with asyncio.timeout(within_s):
             while not self._connection().is_connected:  # noqa: ASYNC110  # no event tells
                 await asyncio.sleep(0.05)
+
+
+def _understood(question: type[Q], asked: bytes) -> Q:
+    try:
+        return question.said_as(asked)
+    except ValueError as error:
+        raise NotUnderstood(" ".join(str(error).split())[:1000]) from error
+
+
+def _not_understood(question: type[Message]) -> Problem:
+    return Problem(
+        code="VALIDATION_ERROR",
+        message=f"What came as {question.SUBJECT} is no such question, so nothing was done. Asker "
+        "and answerer may be of different versions: upgrade the answerer first.",
+    )
+
+
+def _is_asked(message: Msg, question: type[Message]) -> bool:
+    """Whether somebody waits for an answer; what a stream delivers keeps the subject it had."""
+    waits = bool(message.reply) and not message.reply.startswith("$")
+    return waits and message.subject == question.SUBJECT
 
 
 def _refusal(problem: Problem) -> bytes:

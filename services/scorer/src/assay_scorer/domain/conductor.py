@@ -6,6 +6,9 @@
                                                     └─────────────────┴──────────┴───┴→ reporting
                                                                                         → done
 
+Where an LLM takes part and repeating could change the verdict, `repeating` follows one of the two
+gradings: the tasks in question are done again, and the median counts.
+
 Each step asks for one work item; `regression` asks for a run and then a grading for each
 approved skill, all side by side, and ends when all are answered. Without approved skills, or below
 70 overall, there is none. Nor is there in a full test, which plans new tasks beside the stored ones
@@ -25,6 +28,7 @@ the moves that all of them make.
 """
 
 from datetime import datetime
+from typing import Final
 
 from assay_contracts.base import Failure
 from assay_contracts.grades import RunGraded
@@ -46,19 +50,41 @@ from assay_scorer.domain.inputs import (
     WentQuiet,
     WorkerResult,
 )
+from assay_scorer.domain.repeating import (
+    considered,
+    given_time_back,
+    is_over,
+    repeat_answered,
+)
 from assay_scorer.domain.spending import charged
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
 
+FOUND_MARK: Final = 50.0
+"""Below this trigger score a rehearsed skill is judged by its score: whoever is not found for most
+of what it is for has failed, whatever could have been exercised."""
+
 
 def decide(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
     """The validation after what is `given`, and what to say because of it."""
-    decision = failures.within_money(_next(charged(validation, given), given, now), now)
+    decision = _settled(_next(charged(validation, given), given, now), now)
     unused = _unused_candidate(decision.validation, given)
     if unused is None:
         return decision
     return decision.and_say(clean_up(decision.validation, unused))
+
+
+def _settled(decision: Decision, now: datetime) -> Decision:
+    """The decision within its money, and gone on with once all repeats have ended."""
+    while True:
+        decision = failures.within_money(decision, now)
+        if not is_over(decision.validation):
+            return decision
+        validation = given_time_back(decision.validation, now)
+        go_on = _graded_online if validation.offline_graded is None else _graded_offline
+        further = go_on(validation, now)
+        decision = Decision(further.validation, (*decision.outgoing, *further.outgoing))
 
 
 def _next(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
@@ -105,6 +131,8 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "wants_control": admitted.control,
             "min_lift": admitted.min_lift,
             "money": admitted.money,
+            "regression_mode": admitted.regression_mode,
+            "repeats_allowed": admitted.repeats,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -117,6 +145,8 @@ def _answered(
     """Work has ended well."""
     if item.is_control:
         return control_answered(validation, item, result, now)
+    if item.is_repeat:
+        return repeat_answered(validation, item, result)
     match item.what, result:
         case "planning", ValidationPlanned():
             tasks = (*validation.stored_tasks, *result.tasks)
@@ -136,25 +166,31 @@ def _answered(
             return enter(validation.model_copy(update={"offline": result}), "offline_grading", now)
         case "offline_grading", RunGraded():
             return _graded_offline(validation.model_copy(update={"offline_graded": result}), now)
-        case "regression", RunFinished():
-            return layer2.regression_ran(validation, item, result)
-        case "regression_grading", RunGraded():
-            return layer2.regression_graded(validation, item, result, now)
         case "reporting", ReportWritten():
             written = {"prose": result.prose, "reporter": result.model}
             return finish(validation.model_copy(update=written), now)
         case _:
-            return layer2.mending_answered(validation, item, result, now)
+            return layer2.layer2_answered(validation, item, result, now)
 
 
 def _graded_online(validation: Validation, now: datetime) -> Decision:
+    repeated = considered(validation, now)
+    if repeated.validation.step == "repeating" != validation.step:
+        return repeated
+    validation = repeated.validation
     scores = validation.measured
     assert scores is not None
     found = conflicts(validation.demands, validation.package_changes)
     scored = validation.model_copy(update={"scores": scores, "conflicts": found})
     if (uninstalled := scored.uninstalled) is not None:
         return _without_dependencies(scored, uninstalled, now)
-    if any(defect.main_path for defect in scored.defects):
+    if (shown := scored.rehearsal_shows) is not None:
+        if shown.outcome == "failed":
+            return conclude(scored, "failed", shown.reason, now)
+        if shown.outcome == "unknown" and (shown.offers_nothing or scores.trigger >= FOUND_MARK):
+            unscored = scored.model_copy(update={"scores": None})
+            return conclude(unscored, "inconclusive", shown.reason, now)
+    elif any(defect.main_path for defect in scored.defects):
         return conclude(scored, "failed", reasons.defective(scored.defects), now)
     if scores.completion >= ONLINE_PASS_MARK:
         if scored.forbidden:
@@ -164,6 +200,10 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
 
 
 def _graded_offline(validation: Validation, now: datetime) -> Decision:
+    repeated = considered(validation, now)
+    if repeated.validation.step == "repeating" != validation.step:
+        return repeated
+    validation = repeated.validation
     scores = validation.measured
     assert scores is not None
     scored = validation.model_copy(update={"scores": scores})
@@ -177,9 +217,13 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
         return conclude(unscored, "inconclusive", reasons.unexercised(scored.unexercised), now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
     if not approved or scored.is_full_test:
-        reason = reasons.reached(scores) + reasons.hindered_in_part(scored.hindered)
+        reason = (
+            reasons.reached(scores)
+            + reasons.exercised_by_rehearsal(scored.rehearsal_shows)
+            + reasons.hindered_in_part(scored.hindered)
+        )
         return conclude(scored, "passed", reason, now)
-    return layer2.ask_for_regressions(scored, approved)
+    return layer2.begin(scored, approved, now)
 
 
 def _without_dependencies(validation: Validation, failed: Installation, now: datetime) -> Decision:

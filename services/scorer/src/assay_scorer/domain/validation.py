@@ -7,8 +7,15 @@ from uuid import UUID
 
 from assay_contracts.attribution import Defect
 from assay_contracts.base import Lane, Model, ModelUse
+from assay_contracts.confidence import RepeatsMissing
 from assay_contracts.grades import RunGraded
-from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
+from assay_contracts.reports import (
+    DependencyConflict,
+    DependencyMode,
+    InstalledPackage,
+    Prose,
+    RegressionMode,
+)
 from assay_contracts.runs import Installation, RunFinished
 from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import (
@@ -27,9 +34,12 @@ from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression
+from assay_scorer.domain.exercise import Exercised, exercised
 from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 from assay_scorer.domain.ledger import Ledger, summed
 from assay_scorer.domain.money import MoneyRules
+from assay_scorer.domain.repeats import Repeats
+from assay_scorer.domain.results import StoredResult
 from assay_scorer.domain.retest import Mending, Retest
 from assay_scorer.domain.time_limits import time_limit
 from assay_scorer.domain.work_items import WorkItem
@@ -82,6 +92,10 @@ class Validation(Model):
     token_budget: int | None = None
     """What models may use for the whole of it; none means no bound."""
     money: MoneyRules = MoneyRules()
+    regression_mode: RegressionMode = "changed"
+    repeats_allowed: int = 0
+    known_results: tuple[StoredResult, ...] = ()
+    """Of approved skills: looked up when layer 2 may begin, and not stored with the validation."""
     ledger: Ledger = ()
     """What every attempt has cost."""
 
@@ -96,6 +110,10 @@ class Validation(Model):
     online_graded: RunGraded | None = None
     offline: RunFinished | None = None
     offline_graded: RunGraded | None = None
+    repeats: Repeats | None = None
+    """None when nothing was repeated."""
+    repeats_missing: RepeatsMissing | None = None
+    """Why nothing was, where it could have changed the verdict."""
     regressions: tuple[Regression, ...] = ()
     conflicts: tuple[DependencyConflict, ...] = ()
     mending: Mending | None = None
@@ -168,6 +186,7 @@ class Validation(Model):
             tasks=self.tasks,
             grades={grade.task_id: grade.grade for grade in grades},
             dependencies=self.manifest.dependencies,
+            description=self.manifest.description,
             time_limit_s=time_limit(self.manifest).total_seconds(),
         )
 
@@ -197,14 +216,17 @@ class Validation(Model):
         tested = tuple(use for each in self.regressions for use in each.models)
         layer2 = summed((*tested, *(self.mending.costs if self.mending else ())))
         control = self.control.models if self.control else ()
+        tries = self.repeats.tries if self.repeats else ()
+        repeats = summed(use for each in tries for use in each.models)
         reporter = (self.reporter,) if self.reporter else ()
-        return (*self._layer1_models, *control, *layer2, *reporter)
+        return (*self._layer1_models, *repeats, *control, *layer2, *reporter)
 
     @property
     def _layer1_models(self) -> tuple[ModelUse, ...]:
         uses = (
             self.planner,
             self.online.model if self.online else None,
+            self.online.near_miss_model if self.online else None,
             self.online_graded.model if self.online_graded else None,
             self.offline.model if self.offline else None,
             self.offline_graded.model if self.offline_graded else None,
@@ -221,11 +243,14 @@ class Validation(Model):
         """What scores are computed from; None before the online run is graded."""
         if self.online is None or self.online_graded is None:
             return None
+        repeats = self.repeats.done if self.repeats else ()
         return scoring.Observed(
             skill_name=self.skill_name,
             online=self.online,
             online_grades=self.online_graded.grades,
             offline=self.offline,
+            offline_grades=self.offline_graded.grades if self.offline_graded else (),
+            repeats=[(run, graded.grades) for run, graded in repeats],
         )
 
     @property
@@ -233,6 +258,14 @@ class Validation(Model):
         """Tasks of the online run that were not done, for no fault of the skill."""
         grades = self.online_graded.grades if self.online_graded else ()
         return hindered_tasks("online", self.online, grades)
+
+    @property
+    def rehearsal_shows(self) -> Exercised | None:
+        """What the online run shows of the documented; None where an LLM did it."""
+        run = self.online
+        if run is None or run.coverage is None or run.model is None or not run.model.is_rehearsal:
+            return None
+        return exercised(run.coverage)
 
     @property
     def uninstalled(self) -> Installation | None:
@@ -262,7 +295,7 @@ class Validation(Model):
     @property
     def layer2_passed(self) -> bool | None:
         """None until it is known, and when there was no cause to find out."""
-        graded = all(each.graded is not None for each in self.regressions)
+        graded = all(each.is_known for each in self.regressions)
         if self.verdict in (None, "inconclusive") or not self.layer1_passed or not graded:
             return None
         if self.is_full_test:
@@ -332,9 +365,13 @@ class Validation(Model):
 
     @property
     def tasks_done(self) -> int:
-        """In layer 2: approved skills tested again. In layer 1 only the runner knows."""
-        again = self._tested_again
-        return sum(each.graded is not None for each in again)
+        """Of `tasks_total`. While a run of layer 1 is under way, only the runner knows."""
+        if again := self._tested_again:
+            return sum(each.is_known for each in again)
+        if self.step in ("online_run", "offline_run") or self.online is None:
+            return 0
+        run = self.offline if self.step == "offline_grading" else self.online
+        return len(run.outcomes) if run else 0
 
     @property
     def tasks_total(self) -> int:
