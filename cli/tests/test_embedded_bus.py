@@ -227,21 +227,24 @@ MAY_CALL: dict[BusUser, set[str]] = {
         *(
             f"{call}.OBJ_{bucket}"
             for call in ("STREAM.INFO", "DIRECT.GET")
-            for bucket in ("bundles", "traces")
+            for bucket in ("bundles", "traces", "messages")
         ),
     },
     "sandbox-runner": {
-        "STREAM.INFO.OBJ_bundles",
-        "DIRECT.GET.OBJ_bundles",
         "STREAM.INFO.OBJ_traces",
+        *(
+            f"{call}.OBJ_{bucket}"
+            for call in ("STREAM.INFO", "DIRECT.GET")
+            for bucket in ("bundles", "messages")
+        ),
     },
 }
 WRITES: dict[BusUser, set[str]] = {
     "gateway": {"uploads"},
     "ingest": {"bundles"},
-    "judge": {"judging"},
-    "sandbox-runner": {"traces"},
-    "scorer": {"reports"},
+    "judge": {"judging", "messages"},
+    "sandbox-runner": {"traces", "messages"},
+    "scorer": {"reports", "messages"},
 }
 
 

@@ -24,7 +24,7 @@ from assay_contracts.validations import (
 
 ServiceName = Literal["ingest", "sandbox-runner", "judge", "scorer", "gateway"]
 StreamName = Literal["FACTS", "RESULTS", "WORK", "DEAD"]
-BucketName = Literal["uploads", "bundles", "traces", "judging", "reports"]
+BucketName = Literal["uploads", "bundles", "traces", "judging", "reports", "messages"]
 
 SubscriberName = Literal["observer"]
 """Another system that listens: it has a bus user, an account and a durable consumer of this name,
@@ -155,6 +155,7 @@ BUCKETS: Final = (
     Bucket("traces", ttl=None),
     Bucket("judging", ttl=timedelta(days=30)),
     Bucket("reports", ttl=None),
+    Bucket("messages", ttl=timedelta(days=30)),
 )
 
 WORKERS: Final[dict[type[Work], ServiceName]] = {
@@ -198,24 +199,24 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         asks=workbench.QUESTIONS,
         answers=(),
         listens=(),
-        reads=("bundles", "traces"),
-        writes=("judging",),
+        reads=("bundles", "traces", "messages"),
+        writes=("judging", "messages"),
     ),
     "sandbox-runner": Grant(
         says=(RunFinished, CleanupFinished, KeepFinished, ValidationProgressed),
         asks=(),
         answers=workbench.QUESTIONS,
         listens=(),
-        reads=("bundles",),
-        writes=("traces",),
+        reads=("bundles", "messages"),
+        writes=("traces", "messages"),
     ),
     "scorer": Grant(
         says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed, FullTestProgressed),
         asks=(),
         answers=(RegisterSkill, *_QUESTIONS),
         listens=(ValidationProgressed,),
-        reads=("bundles", "traces", "reports"),
-        writes=("reports",),
+        reads=("bundles", "traces", "reports", "messages"),
+        writes=("reports", "messages"),
         deletes=("bundles", "traces", "reports"),
     ),
 }
