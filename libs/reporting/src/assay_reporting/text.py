@@ -26,7 +26,7 @@ def one_line(text: str, longest: int | None = None) -> str:
 
 
 def escaped_json(document: str) -> str:
-    """The same JSON, with all that could steer a terminal or turn its text round as `\\u` escapes.
+    """The same JSON, with an escape for all that could steer a terminal or turn its text round.
 
     Such characters stand in strings only: what is no string in JSON is ASCII.
     """
