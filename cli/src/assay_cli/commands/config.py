@@ -37,7 +37,8 @@ def show(as_json: Json = False) -> Exit:
     found = {key: _found(key, file) for key in KEYS}
     if as_json:
         entries = {key: {"value": value, "from": source} for key, (value, source) in found.items()}
-        told: dict[str, object] = {"file": str(config_file()), **entries}
+        told: dict[str, object] = {"file": str(config_file())}
+        told.update(entries.items())
         say_json(told, indent=2)
         return Exit.PASSED
     show_table(

@@ -60,7 +60,7 @@ def create_app(settings: Settings) -> Service:
     checks = _Checks(
         CleanSandboxes(
             provider=provider,
-            tools=lay_out_tools(settings.state_dir / "tools"),
+            tools=lay_out_tools(settings.state_dir),
             limits=settings.limits(output_bytes=OUTPUT_BYTES),
         ),
         CheckTask(find_pattern=find_pattern, seconds=settings.check_seconds),
@@ -100,7 +100,12 @@ def carry_out_run(
         traces=StoredTraces(bus.objects),
         progress=LiveProgress(bus),
         agents_for_run=DeepAgentsForRun(
-            model=open_model(settings.executor_model, policy=executor_policy, settings=settings),
+            model=open_model(
+                settings.executor_model,
+                policy=executor_policy,
+                settings=settings,
+                reads_skills=True,
+            ),
             label=model_label(settings.executor_model),
             model_calls=settings.task_model_calls,
         ),
