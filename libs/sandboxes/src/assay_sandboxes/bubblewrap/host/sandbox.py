@@ -15,6 +15,7 @@ from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.bubblewrap.host.disk_quota import enforce_disk_quota
+from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
 from assay_sandboxes.bubblewrap.host.output_capture import OutputCapture
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
@@ -181,7 +182,7 @@ class BubblewrapSandbox:
 
     def _killed_for_memory(self) -> int:
         group = self._processes.group
-        return group.killed() if group else 0
+        return group.killed() if group else self._processes.warden.ended_for_memory
 
     async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
         request = PutFrame(
@@ -229,12 +230,11 @@ class BubblewrapSandbox:
         await self._snapshots.keep(self._folder.home, name)
 
     def proof(self) -> SandboxProof:
-        memory = "all its processes together" if self._processes.group else "each of its processes"
         return SandboxProof(
             kind=KIND,
             base=self._base or "base",
             network=self._network,
-            proof=f"{self._proof} Memory is bounded for {memory}.",
+            proof=f"{self._proof} {_bounds(self._processes.group)}",
             observation=_OBSERVED if self._network == "blocked" else _OBSERVED_OPEN,
             watched=True,
         )
@@ -297,6 +297,7 @@ class BubblewrapSandbox:
             raise
 
     async def _kill_and_wait(self, number: int, exited: asyncio.Future[int]) -> int:
+        self._processes.warden.let_end()
         self._processes.supervisor.kill(number)
         try:
             async with asyncio.timeout(_DEATH_S):
@@ -305,6 +306,22 @@ class BubblewrapSandbox:
             why = f"a command outlived its own end by {_DEATH_S:g} seconds"
             self._processes.supervisor.lose(why)
             raise SandboxUnavailable(why) from error
+
+
+def _bounds(group: MemoryGroup | None) -> str:
+    """How its shares of memory and processors are kept."""
+    memory = (
+        "Memory is bounded for all its processes together, by a control group"
+        if group
+        else "Memory is bounded for each of its processes, and for all together by its warden, "
+        "which looks five times a second and ends the largest when it is too much"
+    )
+    processors = (
+        "it weighs as one among the sandboxes however many processes it has"
+        if group and group.cpu
+        else "its processes step back when it has used up its share"
+    )
+    return f"{memory}; of the processors, {processors}."
 
 
 def _limits_hit(*, time: bool, space: bool, memory: bool) -> tuple[LimitKind, ...]:
