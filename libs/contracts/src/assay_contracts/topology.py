@@ -24,7 +24,16 @@ from assay_contracts.validations import (
 
 ServiceName = Literal["ingest", "sandbox-runner", "judge", "scorer", "gateway"]
 StreamName = Literal["FACTS", "WORK", "DEAD"]
-BucketName = Literal["uploads", "bundles", "traces", "reports"]
+BucketName = Literal[
+    "uploads",
+    "bundles",
+    "traces",
+    "reports",
+    "environments",
+    "contents",
+    "kept-environments",
+    "kept-contents",
+]
 
 ACK_WAIT: Final = timedelta(seconds=15)
 """A worker that says nothing for this long is taken for dead."""
@@ -128,6 +137,12 @@ BUCKETS: Final = (
     Bucket("bundles", ttl=None),
     Bucket("traces", ttl=None),
     Bucket("reports", ttl=None),
+    # Locks by name, and the packages and files they are made of by their digest: those that wait
+    # for an approval, and those of runtime versions.
+    Bucket("environments", ttl=timedelta(days=7)),
+    Bucket("contents", ttl=timedelta(days=7)),
+    Bucket("kept-environments", ttl=None),
+    Bucket("kept-contents", ttl=None),
 )
 
 WORKERS: Final[dict[type[Work], ServiceName]] = {
@@ -145,6 +160,13 @@ _QUESTIONS: Final[tuple[type[Message], ...]] = (
     *full_tests.QUESTIONS,
 )
 """What the gateway asks of the records."""
+
+_OF_ENVIRONMENTS: Final[tuple[BucketName, ...]] = (
+    "environments",
+    "contents",
+    "kept-environments",
+    "kept-contents",
+)
 
 GRANTS: Final[dict[ServiceName, Grant]] = {
     "gateway": Grant(
@@ -177,8 +199,8 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         asks=(),
         answers=(),
         listens=(),
-        reads=("bundles",),
-        writes=("traces",),
+        reads=("bundles", *_OF_ENVIRONMENTS),
+        writes=("traces", *_OF_ENVIRONMENTS),
     ),
     "scorer": Grant(
         says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed, FullTestProgressed),

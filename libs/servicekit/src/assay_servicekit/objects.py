@@ -3,7 +3,7 @@
 import asyncio
 import io
 import json
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -91,6 +91,20 @@ class ObjectStore:
             await (await self._bucket(bucket)).get(key, writeinto=target)  # type: ignore[arg-type]  # typed too narrowly
 
         await self._within_time(f"reading {bucket}/{key}", read)
+
+    async def keys(self, bucket: BucketName) -> list[str]:
+        """Of all objects, and of those that were deleted. Raises ObjectStoreUnavailable."""
+        found: list[str] = []
+        start = f"$O.{bucket}.M."
+
+        async def look() -> None:
+            # Asks the stream and makes no consumer: nobody here may make one for a whole bucket.
+            info = await self._jetstream().stream_info(f"OBJ_{bucket}", f"{start}>")
+            subjects = info.state.subjects or {}
+            found.extend(urlsafe_b64decode(each.removeprefix(start)).decode() for each in subjects)
+
+        await self._within_time(f"listing {bucket}", look)
+        return sorted(found)
 
     async def delete(self, bucket: BucketName, key: str) -> None:
         """Delete the object if it is there. Raises ObjectStoreUnavailable."""

@@ -12,6 +12,7 @@ from typing import Final
 from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, FailureCategory, Result
+from assay_contracts.environments import SealedEnvironment
 from assay_contracts.runs import (
     NetworkCall,
     Package,
@@ -35,6 +36,7 @@ from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import (
     AgentsForRun,
     Bundles,
+    Environments,
     ExecutingAgents,
     MountedSkills,
     Progress,
@@ -45,7 +47,7 @@ from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
-from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
+from assay_sandboxes.port import EndedRun, Limits, SandboxProvider, SandboxUnavailable
 from assay_skillkit.names import ascii_label
 
 _WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "control", "mending")
@@ -66,6 +68,7 @@ class CarryOutRun:
     """Carry out one set of tasks in one sandbox, and tell what came of them."""
 
     provider: SandboxProvider
+    environments: Environments
     bundles: Bundles
     neighbours: Mapping[str, str]
     """The built-in skills that can fill up a crowd: for each name, its SKILL.md."""
@@ -112,8 +115,7 @@ class CarryOutRun:
             calls = await self._network_calls(run, tasks)
             packages = await self._compare_packages(run, packages_before)
             candidate = None if install_failure else request.capture
-            if candidate:
-                await run.sandbox.snapshot(candidate)
+            sealed = await self._seal(run, candidate, packages) if candidate else None
             proof = run.sandbox.proof()
         await run_all(self.traces.keep(task.outcome.trace_key, task.trace) for task in tasks)
         model = agents.model_use()
@@ -129,6 +131,7 @@ class CarryOutRun:
             sandbox=proof,
             candidate=candidate,
             candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
+            sealed=sealed,
             packages_before=packages.before,
             packages_after=packages.after,
             offered=packages.other_versions,
@@ -144,19 +147,23 @@ class CarryOutRun:
         self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
+        opened = await self.environments.open(
+            request.base, skill=request.skill_name, without=request.without
+        )
         async with (
             self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
             self.provider.open(
                 name=ascii_label(f"{request.step_id}.{request.attempt}"),
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
-                base=request.base,
+                environment=opened.environment,
                 limits=self.limits,
             ) as sandbox,
         ):
             yield OpenRun(
                 request=request,
                 sandbox=sandbox,
+                environment=opened,
                 skills=skills,
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
@@ -210,6 +217,21 @@ class CarryOutRun:
         texts = await self.bundles.texts(run.skills, (name,))
         skill = await asyncio.to_thread(skill_under_test, name, files, list(texts.values()))
         return attribute_calls(observed, [task.window for task in tasks], skill)
+
+    async def _seal(self, run: OpenRun, name: str, packages: _Packages) -> SealedEnvironment:
+        """What the run installed, built anew from a lock; nothing else of it is kept."""
+        return await self.environments.seal(
+            name,
+            run.environment,
+            run.sandbox,
+            EndedRun(
+                skill=run.request.skill_name,
+                before=packages.before,
+                after=packages.after,
+                declared=(),
+                bundles=run.skills.folder,
+            ),
+        )
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())

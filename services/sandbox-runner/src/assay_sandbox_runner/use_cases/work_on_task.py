@@ -25,7 +25,7 @@ from assay_sandbox_runner.domain.work_done import NOTHING_DONE
 from assay_sandbox_runner.ports import Bundles, ExecutingAgents, MountedSkills
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.read_results import ReadResults
-from assay_sandboxes.port import SKILLS, WORKSPACE, Sandbox, SandboxUnavailable
+from assay_sandboxes.port import SKILLS, WORKSPACE, OpenedEnvironment, Sandbox, SandboxUnavailable
 
 _LISTED_FILES: Final = 200
 _LIST_FILES: Final = (
@@ -41,6 +41,8 @@ class OpenRun:
 
     request: RunRequested
     sandbox: Sandbox
+    environment: OpenedEnvironment
+    """What the sandbox started from."""
     skills: MountedSkills
     manual: str
     """The SKILL.md of the skill that the tasks are about; empty where it is not shown to agents."""

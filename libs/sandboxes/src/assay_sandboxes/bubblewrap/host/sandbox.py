@@ -13,11 +13,9 @@ from typing import Final
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.host import layout
-from assay_sandboxes.bubblewrap.host.disk_quota import enforce_disk_quota
 from assay_sandboxes.bubblewrap.host.output_capture import OutputCapture
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
-from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
 from assay_sandboxes.bubblewrap.process_one.supervisor import (
     CommandFrame,
     Frame,
@@ -27,13 +25,16 @@ from assay_sandboxes.bubblewrap.process_one.supervisor import (
 )
 from assay_sandboxes.command_environment import HOME
 from assay_sandboxes.file_problems import problem_of
+from assay_sandboxes.home_files import parse_home_files
 from assay_sandboxes.installed_packages import in_order, machine_packages, parse_inventory
 from assay_sandboxes.network_probe import Probe, ProbeResult
 from assay_sandboxes.port import (
     TIMED_OUT,
     WORKSPACE,
+    Environment,
     ExecResult,
     FileError,
+    HomeFile,
     Limits,
     ObservedCall,
     SandboxUnavailable,
@@ -85,21 +86,16 @@ class BubblewrapSandbox:
     def __init__(
         self,
         folder: SandboxFolder,
-        snapshots: Snapshots,
         processes: SandboxProcesses,
         limits: Limits,
-        base: str | None,
+        environment: Environment | None,
     ) -> None:
         self._folder = folder
-        self._snapshots = snapshots
         self._limits = limits
-        self._base = base
+        self._environment = environment
         self._processes = processes
         self._numbers = itertools.count(1)
         self._captures: set[OutputCapture] = set()
-        self._quota_keeper: asyncio.Task[None] | None = None
-        self._overfull = 0
-        """How often there was more on disk than there may be."""
         self._network: NetworkMode = "open"
         self._proof = _OPEN_BY_PROXY
 
@@ -110,7 +106,8 @@ class BubblewrapSandbox:
     async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> None:
         """Start it and, for a blocked network, prove that it is."""
         self._network = network
-        await self._processes.start(skills, network)
+        layers = self._environment.layers if self._environment else ()
+        await self._processes.start(skills, network, layers)
         if self._processes.network_watch is not None:
             answer = await self._ask(
                 "probe",
@@ -122,9 +119,6 @@ class BubblewrapSandbox:
             seen = probe.judge(result, self._processes.network_watch.calls())
             self._proof = f"Blocked: it has a loopback and nothing else. From inside, {seen}."
             self._processes.network_watch.ledger.forget()
-        self._quota_keeper = asyncio.create_task(
-            enforce_disk_quota(self._folder.home, self._limits.home_bytes, self._end_all)
-        )
 
     async def prove_egress(self) -> None:
         """Prove that what goes out of an open network is carried.
@@ -143,18 +137,7 @@ class BubblewrapSandbox:
                 "kernel.yama.ptrace_scope at most 1)"
             )
 
-    async def _end_all(self) -> None:
-        self._overfull += 1
-        await self._quiesce()
-
-    async def _quiesce(self) -> None:
-        number = next(self._numbers)
-        await self._exchange(_Job(operation="quiesce", number=number, seconds=_DEATH_S))
-
     async def stop(self) -> None:
-        if self._quota_keeper is not None:
-            self._quota_keeper.cancel()
-            await asyncio.wait([self._quota_keeper])
         await self._processes.stop()
         for capture in self._captures:
             capture.close()
@@ -165,7 +148,6 @@ class BubblewrapSandbox:
         longest = self._limits.command_seconds
         started = time.monotonic()
         number = next(self._numbers)
-        overfull = self._overfull
         ledger = self._processes.ledger
         ledger.command_started(number, command, cwd)
         job = self._program(
@@ -178,9 +160,6 @@ class BubblewrapSandbox:
         ended = await self._exchange(job)
         ledger.settle()
         (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
-        if self._overfull > overfull:
-            most = self._limits.home_bytes
-            stderr += f"\n[killed: {HOME} held more than {most} bytes]\n".encode()
         return ExecResult(
             stdout=stdout.decode(errors="replace"),
             stderr=stderr.decode(errors="replace"),
@@ -229,20 +208,27 @@ class BubblewrapSandbox:
         watch = self._processes.network_watch
         return self._processes.ledger.calls() if watch is None else watch.calls()
 
-    async def snapshot(self, name: str) -> None:
-        # What its owner cannot read cannot be copied where the runner is an ordinary user.
-        await self.execute(f"/bin/chmod -R u+rwX {HOME}")
-        # Nothing may run while the machine copies: it could lead the copying out of the home.
-        await self._quiesce()
-        await self._snapshots.keep(self._folder.home, name)
+    async def home_files(self) -> tuple[HomeFile, ...]:
+        job = self._program(
+            [layout.interpreter().path, "-I", "-S", layout.HOME_FILES],
+            cwd=WORKSPACE,
+            number=next(self._numbers),
+            keep=_ANSWER_BYTES,
+            seconds=_FILES_S,
+        )
+        await self._exchange(job)
+        return parse_home_files(job.captures[0].take()[0])
 
     def proof(self) -> SandboxProof:
         memory = "all its processes together" if self._processes.group else "each of its processes"
+        space = f"{self._limits.home_bytes >> 20} MiB and {self._limits.home_files} files"
         return SandboxProof(
             kind=KIND,
-            base=self._base or "base",
+            base=self._environment.name if self._environment else "base",
+            environment=self._environment.digest if self._environment else None,
             network=self._network,
-            proof=f"{self._proof} Memory is bounded for {memory}.",
+            proof=f"{self._proof} Memory is bounded for {memory}; {HOME} lies on a file system of "
+            f"its own in memory, with room for {space}.",
             observation=_OBSERVED if self._network == "blocked" else _OBSERVED_OPEN,
             watched=True,
         )

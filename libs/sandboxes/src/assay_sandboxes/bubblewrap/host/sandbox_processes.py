@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from assay_contracts.runs import NetworkMode
+from assay_sandboxes.bubblewrap.bwrap import overlay_works
 from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
 from assay_sandboxes.bubblewrap.host.egress_proxy import EgressProxy, Outside
@@ -62,19 +64,19 @@ class SandboxProcesses:
         assert watch is not None
         return watch.ledger
 
-    async def start(self, skills: Path, network: NetworkMode) -> None:
-        """Start it.
+    async def start(self, skills: Path, network: NetworkMode, layers: Sequence[Path] = ()) -> None:
+        """Start it; `layers` show in its home folder.
 
         Raises:
             SandboxUnavailable: it does not start; says what `bwrap` or the launcher said.
         """
         try:
-            ready = await self._launched(skills, network)
+            ready = await self._launched(skills, network, layers)
         except _EndedUnexpectedly:
             # Something on the machine killed it before anything ran inside: nothing is lost yet.
             await self.stop()
             self._child, self.group, self.supervisor = None, None, SupervisorClient()
-            ready = await self._launched(skills, network)
+            ready = await self._launched(skills, network, layers)
         if network == "blocked":
             self.network_watch = NetworkWatch(ready.observed)
         else:
@@ -83,21 +85,23 @@ class SandboxProcesses:
         assert self._child is not None
         self._folder.record([self._child.pid, ready.process], self.group)
 
-    async def _launched(self, skills: Path, network: NetworkMode) -> Ready:
-        self.group = self._launcher.take_group(self._limits.memory_bytes)
-        await self._launch(skills, network)
+    async def _launched(self, skills: Path, network: NetworkMode, layers: Sequence[Path]) -> Ready:
+        # What is installed lies in memory too, and is charged to whoever installs it.
+        self.group = self._launcher.take_group(self._limits.memory_bytes + self._limits.home_bytes)
+        await self._launch(skills, network, layers)
         return await self._ready()
 
-    async def _launch(self, skills: Path, network: NetworkMode) -> None:
+    async def _launch(self, skills: Path, network: NetworkMode, layers: Sequence[Path]) -> None:
+        overlay = bool(layers) and await asyncio.to_thread(overlay_works)
         spec = SandboxSpec(
             blocked=network == "blocked",
             stage=layout.staged_folders(
-                home=self._folder.home,
                 own=self._shared_files.put(layout.own_files(network)),
                 skills=skills,
             ),
+            rooms=layout.rooms(self._limits, layers, overlay=overlay),
             bwrap=layout.staged_bwrap(),
-            arguments=layout.bwrap_arguments(self._limits),
+            arguments=layout.bwrap_arguments(),
             environment=layout.COMMAND_ENVIRONMENT,
             limits=self._limits.of_each_command(),
         )
