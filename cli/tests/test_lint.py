@@ -133,6 +133,23 @@ def test_wrong_usage(assay: Assay, archive: Path, arguments: tuple[str, ...]) ->
     assert done.stderr
 
 
+def test_many_skills_in_one_call(assay: Assay, write: Callable[[str], Path], archive: Path) -> None:
+    skill = write(GOOD)
+
+    done = assay("lint", skill, archive)
+    assert done.returncode == 1
+    assert done.stdout.startswith("demo: no errors\n")
+    assert done.stdout.endswith("demo.skill: 3 errors, 2 warnings, 1 note\n")
+
+    documents = json.loads(assay("lint", skill, archive, "--json").stdout)
+    assert [(each["path"], each["valid"]) for each in documents] == [
+        ("demo", True),
+        ("demo.skill", False),
+    ]
+    (run,) = json.loads(assay("lint", archive, archive, "--sarif").stdout)["runs"]
+    assert len(run["results"]) == 12
+
+
 def test_what_is_no_zip_fails(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
 

@@ -17,11 +17,15 @@ from assay_contracts.rpc import (
     Problem,
     ProblemCode,
     ProblemDetails,
+    SkillPage,
     SkillStatusView,
     SubmitReply,
 )
 from assay_contracts.skills import Finding, ValidationStage
 from assay_contracts.validations import Verdict
+from assay_skillkit.bundle import write_bundle
+from assay_skillkit.check import check_folder
+from assay_testkit.gateway.samples import sample_detail
 from assay_testkit.gateway.scripted import JSON, ScriptedGateway
 
 SKILL_ID = UUID(int=1)
@@ -321,3 +325,63 @@ async def test_following_a_gateway_that_stays_away_is_given_up(
     gateway.close()
     with pytest.raises(Unreachable):
         await followed(gateway)
+
+
+@pytest.fixture
+def known(
+    gateway: ScriptedGateway, skill: Path, validated: Callable[[Verdict], None]
+) -> Callable[..., None]:
+    """Let the gateway have this very skill already, with the given verdict."""
+
+    def prepare(verdict: Verdict | None, *, sha256: str | None = None) -> None:
+        (skill / "SKILL.md").write_text("---\nname: csv-analyzer\ndescription: Reads.\n---\nDo.\n")
+        checked = check_folder(skill)
+        assert checked.files is not None
+        bundle = write_bundle(checked.files, "csv-analyzer", io.BytesIO())
+        detail = sample_detail(SKILL_ID).model_copy(
+            update={"bundle_sha256": sha256 or bundle.sha256, "verdict": verdict}
+        )
+        page = SkillPage(skills=(detail,), total=1, page=1, size=100)
+        validated(verdict or "passed")
+        gateway.on(
+            "GET",
+            "/skills?q=csv-analyzer&page=1&size=100",
+            (200, JSON, page.model_dump_json().encode()),
+        )
+        gateway.on("GET", f"/skills/{SKILL_ID}", (200, JSON, detail.model_dump_json().encode()))
+        gateway.on("POST", f"/skills/{SKILL_ID}/revalidate", (200, JSON, b"{}"))
+
+    return prepare
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        ("passed", (), 0, []),
+        ("failed", (), 1, []),
+        (None, (), 0, []),
+        ("inconclusive", (), 3, [f"/skills/{SKILL_ID}/revalidate"]),
+        ("passed", ("--again",), 0, [f"/skills/{SKILL_ID}/revalidate"]),
+    ],
+)
+def test_unchanged_content_has_the_verdict_that_stands(
+    assay: Assay,
+    gateway: ScriptedGateway,
+    known: Callable[..., None],
+    skill: Path,
+    ending: tuple[Verdict | None, tuple[str, ...], int, list[str]],
+) -> None:
+    verdict, options, exit_code, sent = ending
+    known(verdict)
+    done = assay("validate", skill, *options, "--url", gateway.url, "--token", TOKEN)
+    assert done.returncode == exit_code, done.stderr
+    assert [path for method, path in gateway.sent() if method == "POST"] == sent
+    assert f"csv-analyzer  {(verdict or 'passed').upper()}" in done.stdout
+
+
+def test_other_content_is_uploaded(
+    assay: Assay, gateway: ScriptedGateway, known: Callable[..., None], skill: Path
+) -> None:
+    known("failed", sha256="0" * 64)
+    assay("validate", skill, "--url", gateway.url, "--token", TOKEN)
+    assert ("POST", "/skills/upload") in gateway.sent()

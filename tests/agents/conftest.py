@@ -42,6 +42,7 @@ from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.validation import Validation
+from assay_servicekit.spending import costs_told, with_costs
 from assay_skillkit.bundle import write_bundle
 from assay_skillkit.check import CheckedSkill, check_archive
 from assay_testkit.judge import BundlesInMemory, TracesInMemory
@@ -83,8 +84,12 @@ class Platform:
     task_model_calls: int = 12
     task_seconds: float = 120.0
     command_seconds: float = 60.0
+    run_seconds: float | None = None
+    """Of each run; none means what the conductor gives it."""
     token_budget: int | None = None
     control: bool = False
+    provider: BubblewrapProvider | None = None
+    """Shared with others; none means one of its own."""
     library: tuple[str, ...] = ()
     """Skills that agents see beside the one under test."""
 
@@ -123,8 +128,11 @@ class Platform:
             asked += (o.message for o in decision.outgoing if isinstance(o.message, Work))
             work = asked.pop(0)
             if isinstance(work, RunRequested):
-                work = work.model_copy(update={"skills": (*work.skills, *beside)})
-            result = await self.worker(work, store)(work)
+                seconds = self.run_seconds or work.time_limit_s
+                beside_it = {"skills": (*work.skills, *beside), "time_limit_s": seconds}
+                work = work.model_copy(update=beside_it)
+            with costs_told() as told:
+                result = with_costs(await self.worker(work, store)(work), told)
             said.append(result)
             assert isinstance(result, ConductorInput)
             decision = decide(decision.validation, result, NOW)
@@ -171,7 +179,7 @@ class Platform:
 
     @cached_property
     def _provider(self) -> BubblewrapProvider:
-        return BubblewrapProvider(self.folder / "sandboxes")
+        return self.provider or BubblewrapProvider(self.folder / "sandboxes")
 
     @cached_property
     def _agents(self) -> DeepAgents:
@@ -198,7 +206,10 @@ def _timeless(value: Any) -> Any:
 
 
 def files_of(name: str) -> dict[str, bytes]:
-    folder = SKILLS / name
+    return files_below(SKILLS / name)
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -108,6 +108,8 @@ async def test_what_passes_is_tried_again_and_leaves_no_mark(
     model_server.script = failing(role, at_first(1, lambda _: passing))
     report = (await ended(platform_with_model(retries=2), GOOD)).report
     assert (report.verdict, report.scores.overall) == ("passed", 100.0)
+    assert report.costs.calls == len(model_server.requests)
+    assert sum(line.use.unanswered for line in report.costs.lines) == 1
 
 
 FAULTS: dict[str, Answer] = {
@@ -134,6 +136,9 @@ async def test_what_does_not_pass_is_inconclusive(
     assert report.verdict == "inconclusive", report.reason
     assert report.scores is None
     assert "(model)" in report.reason
+    assert report.costs.calls == len(model_server.requests)
+    assert report.costs.unknown == ()
+    assert {line.use.role for line in report.costs.lines if line.discarded} == {role}
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -3,6 +3,7 @@
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from itertools import chain
 from typing import Final
 
 import pytest
@@ -132,7 +133,10 @@ def test_a_package_declares_what_it_imports(package: str) -> None:
     project = tomllib.loads((home(package) / "pyproject.toml").read_text())["project"]
     declared = {
         requirement.split("[")[0].split(">")[0].split("=")[0].split("<")[0].strip().lower()
-        for requirement in project["dependencies"]
+        for requirement in (
+            *project["dependencies"],
+            *chain.from_iterable(project.get("optional-dependencies", {}).values()),
+        )
     }
     distributions = packages_distributions()
     for path in source(package).rglob("*.py"):

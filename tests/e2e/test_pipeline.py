@@ -14,6 +14,7 @@ from nats.js.api import ConsumerConfig
 
 from assay_contracts.rpc import SkillStatusView
 from assay_contracts.topology import FACTS
+from assay_skillkit.attestation import verify_attestation
 from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
@@ -62,6 +63,14 @@ async def test_the_report_lies_where_the_message_says(admin: "Admin", example: Z
     completed = next(c for c in admin.completed if str(c.skill_id) == skill_id)
     answer = await admin.http.get(completed.report.url)
     assert answer.json()["validation_id"] == str(completed.validation_id)
+
+    signed = await admin.http.get(completed.report.url, params={"format": "attestation"})
+    statement = verify_attestation(
+        signed.content,
+        public_key=admin.stack.data.public_key.read_bytes(),
+        bundle_sha256=completed.bundle_sha256,
+    )
+    assert statement.predicate.verdict == completed.verdict
 
 
 async def test_a_broken_skill_fails_and_the_report_says_where(admin: "Admin", example: Zip) -> None:

@@ -7,11 +7,12 @@ from typing import Final, get_args
 
 import pytest
 
+from assay_contracts.base import Role
 from assay_contracts.full_tests import FullTestStatus
 from assay_contracts.reports import DependencyMode, LiftEffect, PackageOrigin
 from assay_contracts.review import AuditAction
 from assay_contracts.rpc import ProblemCode
-from assay_contracts.runs import Bound, Ecosystem, NetworkCause, NetworkMode, Role, RunKind
+from assay_contracts.runs import Bound, Ecosystem, NetworkCause, NetworkMode, RunKind
 from assay_contracts.scores import DIMENSIONS
 from assay_contracts.skills import Severity, SkillStatus, ValidationStage
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict

@@ -16,6 +16,7 @@ from assay_cli.connection import Connection
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.signals import run_until_stopped
 from assay_contracts.base import Model
+from assay_contracts.reports import Language
 from assay_contracts.rest import ReportForm, UploadAnswer
 from assay_contracts.rpc import Problem, SkillPage, SkillStatusView
 from assay_contracts.skills import ENDED_STAGES
@@ -108,9 +109,10 @@ class GatewayClient:
     async def status(self, skill_id: UUID) -> SkillStatusView:
         return await self.read(f"/skills/{skill_id}/validation-status", SkillStatusView)
 
-    async def report(self, skill_id: UUID, form: ReportForm) -> bytes:
+    async def report(self, skill_id: UUID, form: ReportForm, language: Language = "en") -> bytes:
         """The report on the newest validation of a skill."""
-        return await self.get(f"/skills/{skill_id}/report", {"format": form})
+        wanted = {"format": form} if language == "en" else {"format": form, "language": language}
+        return await self.get(f"/skills/{skill_id}/report", wanted)
 
     async def skill_id(self, name_or_id: str) -> UUID:
         """Whose name or id that is. Raises CommandError if nobody's."""
@@ -118,7 +120,18 @@ class GatewayClient:
             return UUID(name_or_id)
         except ValueError:
             pass
-        name, page = normal_name(name_or_id), 0
+        found = await self.find_skill(name_or_id)
+        if found is None:
+            raise CommandError(
+                f"No skill is called '{one_line(name_or_id)}': `assay skills list` shows the"
+                " skills there are.",
+                Exit.BAD_INPUT,
+            )
+        return found
+
+    async def find_skill(self, called: str) -> UUID | None:
+        """The skill of that name; None if there is none."""
+        name, page = normal_name(called), 0
         while True:
             page += 1
             found = await self.read(
@@ -128,11 +141,7 @@ class GatewayClient:
                 if skill.name == name:
                     return skill.skill_id
             if page * PAGE_SIZE >= found.total:
-                raise CommandError(
-                    f"No skill is called '{one_line(name_or_id)}': `assay skills list` shows the"
-                    " skills there are.",
-                    Exit.BAD_INPUT,
-                )
+                return None
 
     async def follow_validation(self, skill_id: UUID) -> AsyncGenerator[SkillStatusView, None]:
         """Every status up to the last, live; while the live stream is broken, by asking.

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assay_cli.connection import TOKEN_VARIABLE, URL_VARIABLE
+from assay_contracts.reports import Language
 
 Url = Annotated[
     str | None,
@@ -16,6 +17,12 @@ Url = Annotated[
 ]
 Token = Annotated[
     str | None, typer.Option(envvar=TOKEN_VARIABLE, help="Admin token for that address.")
+]
+ReadersLanguage = Annotated[
+    Language,
+    typer.Option(
+        "--language", envvar="ASSAY_LANGUAGE", help="Language of what is written to be read."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether I am sure.")]

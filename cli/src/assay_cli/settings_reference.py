@@ -73,6 +73,16 @@ COMMAND_SETTINGS: Final = (
     ),
     Setting("ASSAY_DEBUG", "none", "If it is set, a defect of the command prints its traceback."),
     Setting(
+        "ASSAY_LANGUAGE",
+        "`en`",
+        "Language of what the command writes to be read, `en` or `zh`; as `--language`.",
+    ),
+    Setting(
+        "ASSAY_PUBLIC_KEY_FILE",
+        "that of the stack here",
+        "Public key that `assay verify` believes, in PEM; as `--key`.",
+    ),
+    Setting(
         "GITHUB_STEP_SUMMARY",
         "none",
         "`assay validate` adds its verdict to this file; as `--summary`.",

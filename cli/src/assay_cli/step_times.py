@@ -19,6 +19,7 @@ TITLES: Final[dict[ProgressStep, str]] = {
     "online_grading": "grading the online run",
     "offline_run": "offline run",
     "offline_grading": "grading the offline run",
+    "repeating": "repeating what could turn out otherwise",
     "regression": "testing the approved skills again",
     "mending": "trying other versions of packages",
     "reporting": "writing the report",

@@ -8,7 +8,13 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import SecretStr
 
 from assay_agentkit.meter import ModelMeter
-from assay_agentkit.models import EXTRAS, ModelMisconfigured, ModelSettings, open_provider_model
+from assay_agentkit.models import (
+    EXTRAS,
+    ModelMisconfigured,
+    ModelSettings,
+    open_provider_model,
+    retries_of,
+)
 
 
 def test_a_provider_and_a_model_are_opened_with_the_settings() -> None:
@@ -40,7 +46,8 @@ def test_every_provider_gets_the_bounds_in_its_own_words(
     )
     model = open_provider_model(spec, settings=settings)
     assert getattr(model, timeout) == 3
-    assert getattr(model, retries) == 2
+    assert getattr(model, retries) == 0
+    assert retries_of(model) == 2
     assert str(getattr(model, url)).startswith("http://127.0.0.1:9")
     assert "'k'" not in repr(model)
 

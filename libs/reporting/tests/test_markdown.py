@@ -50,6 +50,7 @@ def test_everything_has_its_place_verdict_first() -> None:
     assert markdown.startswith("# PASSED: csv-analyzer (revision 1)\n\nThe overall score ")
     assert headings(markdown)[1:] == [
         "## Score", "## Summary", "### Strengths", "### Weaknesses", "### Recommendations",
+        "## Tasks", *(f"### t{n}" for n in (1, 2, 3)),
         "## Online run", *(f"### t{n}: grade 5 of 5" for n in (1, 2, 3)),
         "## Offline run", *(f"### t{n}: grade 5 of 5" for n in (1, 2, 3)),
         "## Offline findings", "## Dependencies", "## Format", "## Versions and costs",

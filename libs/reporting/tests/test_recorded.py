@@ -16,6 +16,8 @@ from typing import Final
 import pytest
 from rich.console import Console
 
+from assay_contracts.confidence import Confidence, PassPower, TaskTries
+from assay_contracts.costs import CostLine, CostReport, UnknownCost
 from assay_contracts.grades import Evidence
 from assay_contracts.reports import (
     ConstraintAsked,
@@ -26,8 +28,11 @@ from assay_contracts.reports import (
     MendingReport,
     Prose,
     RegressionReport,
+    RegressionRule,
     RegressionTask,
     Report,
+    TakenTrigger,
+    TriggerReport,
     UnmetDependency,
 )
 from assay_contracts.runs import Package, RunTimings, SkillUse
@@ -281,6 +286,16 @@ def _everything() -> Report:
         runs=(online, offline),
         runtime_version="v1.2",
         regressions=_regressions(),
+        regression_rule=RegressionRule(
+            mode="changed",
+            environment_digest="e" * 64,
+            environment_changed=True,
+            ran=len(_regressions()) - 1,
+            stood=1,
+        ),
+        trigger=_trigger(),
+        confidence=_confidence(),
+        costs=_costs(llm),
         prose=Prose(
             summary="Failed: it calls home.",
             strengths=("Fast.",),
@@ -293,6 +308,56 @@ def _everything() -> Report:
             a_model("grader", llm[0], seconds=1.5),
         ),
         completed_at=BEGAN + timedelta(seconds=75.06),
+    )
+
+
+def _trigger() -> TriggerReport:
+    return TriggerReport(
+        crowd=("alpha", "beta"),
+        taken=(
+            TakenTrigger(
+                skill_name="alpha", task_ids=("t1", "t2"), evidence="observed", failed=("t2",)
+            ),
+            TakenTrigger(skill_name="beta", task_ids=("t3",), evidence="words"),
+        ),
+    )
+
+
+def _confidence() -> Confidence:
+    return Confidence(
+        tasks=3,
+        tries=5,
+        samples=7,
+        spread=6.3,
+        could_change=True,
+        repeated_because="near_pass_mark",
+        repeats=2,
+        repeated_tasks=("t1",),
+        by_task=(
+            TaskTries(
+                task_id="t1",
+                grades=(3, 5, 4),
+                counted=4,
+                used=(True, True, False),
+                samples=(2, 4, 3, 5, 4),
+            ),
+            TaskTries(task_id="t2", grades=(2,), counted=2, used=(False,), samples=(2,)),
+        ),
+        pass_power=(PassPower(k=1, share=0.5), PassPower(k=2, share=0.25)),
+    )
+
+
+def _costs(models: tuple[str, str]) -> CostReport:
+    planner = a_model("planner", models[0], calls=2, input_tokens=1200, output_tokens=34)
+    executor = a_model("executor", models[1], calls=12, unanswered=1, estimated_tokens=900)
+    return CostReport(
+        lines=(
+            CostLine(phase="planning", use=planner, money=0.0123),
+            CostLine(phase="near_misses", use=executor, discarded=True),
+        ),
+        unknown=(UnknownCost(phase="online", attempts=2),),
+        unpriced=(models[1],),
+        money_budget=5.0,
     )
 
 
@@ -365,11 +430,14 @@ def test_a_report_looks_as_recorded(report: str, form: str) -> None:
 @pytest.mark.parametrize("source", ["my skill", "/skills/demo"])
 @pytest.mark.parametrize("kind", ["folder", "archive"])
 def test_findings_look_as_recorded(source: str, kind: str) -> None:
+    checked = CheckedSource(
+        path=PurePosixPath(source),
+        is_folder=kind == "folder",
+        main_file="SKILL.md",
+        findings=tuple(FINDINGS),
+    )
     log = render_sarif(
-        FINDINGS,
-        source=CheckedSource(
-            path=PurePosixPath(source), is_folder=kind == "folder", main_file="SKILL.md"
-        ),
+        [checked],
         rules=RULES,
         tool_version="0.1.0",
     )

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
+from assay_contracts.base import ModelUse
 from assay_contracts.reports import Report
-from assay_contracts.runs import ModelUse
 from assay_contracts.scores import Scores
 from assay_reporting.score_card import render_score_card
 from assay_reporting.text import one_line

@@ -11,8 +11,8 @@ import pytest
 from assay_contracts.environments import SealedEnvironment
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.environments.environments import Environments
-from assay_sandboxes.environments.store import FolderStore
 from assay_sandboxes.port import EndedRun, Sandbox
+from assay_testkit.environments import FolderStore
 
 APPROVED = "approved"
 """The environment that all start from: an approved skill brought `unitlib`."""

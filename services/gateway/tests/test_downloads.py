@@ -61,7 +61,37 @@ async def test_the_form_is_chosen_by_accept(
     answer = await client.get(f"/api/admin/skills/{skill_id}/report", headers=headers)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == FORMS[form]
-    assert answer.headers["Vary"] == "Accept"
+    assert answer.headers["Vary"] == "Accept, Accept-Language"
+
+
+@pytest.mark.parametrize(
+    ("asked", "header", "language"),
+    [
+        ("", "", "en"),
+        ("", "zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        ("", "en-GB,zh;q=0.5", "en"),
+        ("", "fr, de", "en"),
+        ("&language=zh", "en", "zh"),
+        ("&language=en", "zh", "en"),
+    ],
+)
+async def test_the_reader_chooses_the_language(
+    client: httpx.AsyncClient, skill_id: UUID, asked: str, header: str, language: str
+) -> None:
+    headers = {"Accept-Language": header}
+    url = f"/api/admin/skills/{skill_id}/report?format="
+    markdown = await client.get(f"{url}markdown{asked}", headers=headers)
+    page = await client.get(f"{url}html{asked}", headers=headers)
+    assert ("## 评分" in markdown.text) == (language == "zh")
+    assert f'<html lang="{"zh-Hans" if language == "zh" else "en"}">' in page.text
+
+
+async def test_what_was_not_signed_has_no_attestation(
+    client: httpx.AsyncClient, skill_id: UUID
+) -> None:
+    answer = await client.get(f"/api/admin/skills/{skill_id}/report?format=attestation")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+    assert "ASSAY_SIGNING_KEY_FILE" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("form", FORMS)

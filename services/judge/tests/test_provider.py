@@ -12,6 +12,7 @@ from assay_judge.app import open_agents
 from assay_judge.settings import Settings
 from assay_judge.use_cases.grade_run import GradeRun
 from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_servicekit.spending import costs_told, with_costs
 from assay_testkit.judge import (
     WORD_COUNTER,
     checked,
@@ -61,7 +62,9 @@ async def planned(
     settings = settings_for(url, model_max_retries=retries, model_timeout_s=timeout_s)
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER), task_count=1)
     request = request.model_copy(update={"token_budget": tokens})
-    result = await PlanTasks(bundles=bundles, agents=open_agents(settings))(request)
+    with costs_told() as told:
+        plan = PlanTasks(bundles=bundles, agents=open_agents(settings))
+        result = with_costs(await plan(request), told)
     assert isinstance(result, ValidationPlanned)
     return result
 
@@ -172,7 +175,8 @@ async def test_tokens_are_counted_and_bounded(model_server: ModelServer) -> None
     result = await planned(model_server.url, tokens=250)
     assert result.failure is not None
     assert result.failure.category == "budget"
-    assert result.failure.tokens == 330
+    assert result.failure.costs is not None
+    assert [use.tokens for use in result.failure.costs] == [330]
     assert len(model_server.requests) == 3
 
 

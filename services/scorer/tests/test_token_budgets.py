@@ -8,6 +8,7 @@ from assay_scorer.domain.inputs import (
 )
 from assay_testkit.scorer import (
     NOW,
+    a_model,
     a_validation,
     as_input,
     completions_in,
@@ -36,7 +37,8 @@ def test_every_step_gets_its_share_of_the_tokens_and_what_is_left_over() -> None
 def test_tokens_of_failed_attempts_are_gone_too() -> None:
     decision = decide(a_validation(), Admitted(token_budget=1000), NOW)
     work = work_in(decision)
-    failed = work.failed(Failure.of("model", "it broke", tokens=120))
+    spent = a_model("planner").model_copy(update={"input_tokens": 100, "output_tokens": 20})
+    failed = work.failed(Failure.of("model", "it broke", costs=(spent,)))
     assert work_in(decide(decision.validation, as_input(failed), NOW)).token_budget == 30
 
 

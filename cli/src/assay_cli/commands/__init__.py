@@ -12,6 +12,7 @@ COMMANDS: Final = {
     "up": "Run the whole stack here.",
     "validate": "Validate a skill.",
     "lint": "Check a skill's format.",
+    "verify": "Verify the signed verdict on a skill.",
     "doctor": "Say what works on this machine.",
     "report": "Read the report on a skill.",
     "events": "Follow what happens.",

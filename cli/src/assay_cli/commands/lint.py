@@ -2,17 +2,17 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import typer
 from rich.text import Text
 
 from assay_cli.commands import single_command
 from assay_cli.exit_codes import CommandError, Exit
-from assay_cli.options import SkillSource
 from assay_cli.printing import console
 from assay_contracts.skills import Finding, Severity
 from assay_reporting.sarif import CheckedSource, render_sarif
@@ -21,8 +21,6 @@ from assay_skillkit.check import CheckedSkill, check_archive, check_folder
 from assay_skillkit.file_names import SKILL_MD
 from assay_skillkit.rules import RULES
 
-Form = Literal["text", "json", "sarif"]
-
 HEADING: Final[dict[Severity, str]] = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
 STYLE: Final[dict[Severity, str]] = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
@@ -30,49 +28,46 @@ app = single_command()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lint:
-    """What was asked for."""
+class Checked:
+    """One of the skills that were asked about."""
 
     source: Path
-    strict: bool
-    as_json: bool
-    as_sarif: bool
+    skill: CheckedSkill
 
 
 @app.command()
 def lint(
-    path: SkillSource,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Skills' folders, or zips of them.")
+    ],
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     as_sarif: Annotated[
         bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")
     ] = False,
 ) -> Exit:
-    """Check a skill's format as an upload would. The exit code: 0 no errors, 1 errors, 2 usage."""
-    return _lint(Lint(source=path, strict=strict, as_json=as_json, as_sarif=as_sarif))
-
-
-def _lint(asked: Lint) -> Exit:
-    """Raises CommandError when there is nothing to check."""
-    if asked.as_json and asked.as_sarif:
+    """Check skills' format as an upload would. The exit code: 0 no errors, 1 errors, 2 usage."""
+    if as_json and as_sarif:
         raise CommandError("--json and --sarif exclude each other: choose one.", Exit.BAD_INPUT)
-    checked = _checked(asked)
-    if asked.as_json:
-        _print(_document(asked, checked))
-    elif asked.as_sarif:
-        _print(_sarif(asked, checked))
+    checked = [Checked(source=path, skill=_check(path, strict=strict)) for path in paths]
+    if as_json:
+        documents = [_document(each, strict=strict) for each in checked]
+        _print(documents[0] if len(documents) == 1 else documents)
+    elif as_sarif:
+        _print(_sarif(checked))
     else:
-        _show(asked.source, checked)
-    return Exit.FAILED if checked.errors else Exit.PASSED
+        for each in checked:
+            _show(each.source, each.skill)
+    return Exit.FAILED if any(each.skill.errors for each in checked) else Exit.PASSED
 
 
-def _checked(asked: Lint) -> CheckedSkill:
-    source = asked.source
+def _check(source: Path, *, strict: bool) -> CheckedSkill:
+    """Raises CommandError when there is nothing to check."""
     try:
         if source.is_dir():
-            return check_folder(source, strict=asked.strict)
+            return check_folder(source, strict=strict)
         with source.open("rb") as archive:
-            return check_archive(archive, filename=source.name, strict=asked.strict)
+            return check_archive(archive, filename=source.name, strict=strict)
     except FileNotFoundError as error:
         raise CommandError(
             f"{source} does not exist: name a skill's folder, or a zip of one.", Exit.BAD_INPUT
@@ -84,28 +79,34 @@ def _checked(asked: Lint) -> CheckedSkill:
         ) from error
 
 
-def _document(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
+def _document(checked: Checked, *, strict: bool) -> dict[str, object]:
+    skill = checked.skill
     return {
-        "path": str(asked.source),
-        "strict": asked.strict,
-        "valid": not checked.errors,
-        "name": checked.manifest.name if checked.manifest else None,
-        "findings": [finding.model_dump(mode="json") for finding in checked.findings],
+        "path": str(checked.source),
+        "strict": strict,
+        "valid": not skill.errors,
+        "name": skill.manifest.name if skill.manifest else None,
+        "findings": [finding.model_dump(mode="json") for finding in skill.findings],
     }
 
 
-def _sarif(asked: Lint, checked: CheckedSkill) -> dict[str, object]:
+def _sarif(checked: Sequence[Checked]) -> dict[str, object]:
     return render_sarif(
-        checked.findings,
-        source=CheckedSource(
-            path=asked.source, is_folder=asked.source.is_dir(), main_file=SKILL_MD
+        (
+            CheckedSource(
+                path=each.source,
+                is_folder=each.source.is_dir(),
+                main_file=SKILL_MD,
+                findings=each.skill.findings,
+            )
+            for each in checked
         ),
         rules=tuple(RULES.values()),
         tool_version=version("assay-cli"),
     )
 
 
-def _print(document: dict[str, object]) -> None:
+def _print(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -10,7 +10,7 @@ from assay_cli.commands import single_command
 from assay_cli.connection import connection
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.gateway_client import GatewayClient, parsed, with_client
-from assay_cli.options import Skill, Token, Url
+from assay_cli.options import ReadersLanguage, Skill, Token, Url
 from assay_cli.printing import show
 from assay_contracts.reports import Report
 from assay_reporting.score_card import render_score_card
@@ -21,13 +21,15 @@ app = single_command()
 @app.command()
 def report(
     skill: Skill,
+    *,
     form: Annotated[
-        Literal["card", "json", "markdown", "html", "junit"],
+        Literal["card", "json", "markdown", "html", "junit", "attestation"],
         typer.Option("--format", "-f", help="A score card, or a form of the whole report."),
     ] = "card",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write it to this file.")
     ] = None,
+    language: ReadersLanguage = "en",
     url: Url = None,
     token: Token = None,
 ) -> Exit:
@@ -40,11 +42,11 @@ def report(
 
     async def work(client: GatewayClient) -> bytes:
         skill_id = await client.skill_id(skill)
-        return await client.report(skill_id, "json" if form == "card" else form)
+        return await client.report(skill_id, "json" if form == "card" else form, language)
 
     content = with_client(to, work)
     if form == "card":
-        show(render_score_card(parsed(content, Report)))
+        show(render_score_card(parsed(content, Report), language))
     elif output is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

@@ -8,9 +8,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal
+from uuid import UUID
 
 import typer
 
+from assay_cli.bundle_digest import bundle_at_hand
 from assay_cli.commands import single_command
 from assay_cli.connection import URL_VARIABLE, Connection, configured
 from assay_cli.embedded.data import DataInUse
@@ -19,12 +21,13 @@ from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
 from assay_cli.exit_codes import EXIT_OF, CommandError, Exit
 from assay_cli.gateway_client import GatewayClient, Refused, parsed
-from assay_cli.options import SkillSource, Token
+from assay_cli.options import ReadersLanguage, SkillSource, Token
 from assay_cli.packing import Packed, pack
 from assay_cli.printing import say, say_document, show
 from assay_cli.progress_display import Progress, progress_on_stderr
 from assay_cli.signals import run_until_stopped
-from assay_contracts.reports import Report
+from assay_contracts.reports import Language, Report
+from assay_contracts.rpc import SkillDetail
 from assay_reporting.score_card import render_score_card
 from assay_reporting.summary import render_summary
 from assay_reporting.text import one_line
@@ -44,6 +47,9 @@ class Wanted:
     """What the summary is added to."""
     elsewhere: Connection | None
     """None means a private stack."""
+    language: Language
+    again: bool
+    """Validate even what has its verdict already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +86,13 @@ def validate(
             help="Address of a running Assay; the file's, or else a private one, by default.",
         ),
     ] = None,
+    language: ReadersLanguage = "en",
     token: Token = None,
     private: Annotated[
         bool, typer.Option("--private", help="On a stack of its own, whatever is configured.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Validate anew what is unchanged since its verdict.")
     ] = False,
 ) -> Exit:
     """Validate a skill. The exit code says how: 0 passed, 1 failed, 2 bad input, 3 inconclusive."""
@@ -94,6 +104,8 @@ def validate(
             junit_file=junit,
             summary_file=summary,
             elsewhere=None if private else configured(url, token),
+            language=language,
+            again=again,
         )
     )
 
@@ -165,16 +177,17 @@ async def _through(
 ) -> Exit:
     try:
         async with client:
-            uploaded = await client.upload(archive.packed.filename, archive.content)
-            progress.notice(f"Uploaded {one_line(uploaded.name)} as skill {uploaded.skill_id}.")
+            skill_id = await _validation_of(client, wanted, archive, progress)
             with progress:
-                async for status in client.follow_validation(uploaded.skill_id):
+                async for status in client.follow_validation(skill_id):
                     progress.see(status)
-            content = await client.report(uploaded.skill_id, "json")
+            content = await client.report(skill_id, "json")
             if wanted.report_file is not None:
-                _save(wanted.report_file, await client.report(uploaded.skill_id, "markdown"))
+                _save(
+                    wanted.report_file, await client.report(skill_id, "markdown", wanted.language)
+                )
             if wanted.junit_file is not None:
-                _save(wanted.junit_file, await client.report(uploaded.skill_id, "junit"))
+                _save(wanted.junit_file, await client.report(skill_id, "junit"))
     except Refused as refused:
         if wanted.as_json:
             say_document(refused.problem.model_dump_json().encode())
@@ -182,14 +195,47 @@ async def _through(
     return _show(wanted, content)
 
 
+async def _validation_of(
+    client: GatewayClient, wanted: Wanted, archive: Archive, progress: Progress
+) -> UUID:
+    """The skill whose newest validation is of this very content: started here, or found there."""
+    known = await _same_content(client, archive) if wanted.elsewhere else None
+    if known is None:
+        uploaded = await client.upload(archive.packed.filename, archive.content)
+        progress.notice(f"Uploaded {one_line(uploaded.name)} as skill {uploaded.skill_id}.")
+        return uploaded.skill_id
+    name = one_line(known.name)
+    if known.validation_id is not None and known.verdict is None:
+        progress.notice(f"This very content of {name} is being validated already.")
+    elif wanted.again or known.verdict in (None, "inconclusive"):
+        await client.send("POST", f"/skills/{known.skill_id}/revalidate")
+        progress.notice(f"This very content of {name} is validated again.")
+    else:
+        progress.notice(
+            f"{name} is unchanged since its last validation: this is its verdict."
+            " --again validates it anew."
+        )
+    return known.skill_id
+
+
+async def _same_content(client: GatewayClient, archive: Archive) -> SkillDetail | None:
+    """The skill there whose newest revision is this very content, if there is one."""
+    bundle = bundle_at_hand(archive.content)
+    skill_id = await client.find_skill(bundle.skill_name) if bundle else None
+    if bundle is None or skill_id is None:
+        return None
+    detail = await client.read(f"/skills/{skill_id}", SkillDetail)
+    return detail if detail.bundle_sha256 == bundle.sha256 else None
+
+
 def _show(wanted: Wanted, content: bytes) -> Exit:
     report = parsed(content, Report)
     if wanted.summary_file is not None:
-        _save(wanted.summary_file, render_summary(report).encode(), mode="ab")
+        _save(wanted.summary_file, render_summary(report, wanted.language).encode(), mode="ab")
     if wanted.as_json:
         say_document(content)
     else:
-        show(render_score_card(report))
+        show(render_score_card(report, wanted.language))
         if wanted.report_file is not None:
             say(f"\nThe whole report is in {wanted.report_file}.")
     return EXIT_OF[report.verdict]

@@ -9,6 +9,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
 from assay_cli.embedded.nats import BusUser, new_passwords
 
 
@@ -53,6 +61,16 @@ class DataFolder:
     @property
     def secrets_file(self) -> Path:
         return self.root / "secrets.json"
+
+    @property
+    def signing_key(self) -> Path:
+        """The private key that verdicts are signed with."""
+        return self.root / "signing-key.pem"
+
+    @property
+    def public_key(self) -> Path:
+        """What others verify signed verdicts with."""
+        return self.root / "signing-key.pub.pem"
 
     @property
     def running_file(self) -> Path:
@@ -122,6 +140,16 @@ class DataFolder:
         if made != kept:
             write_privately(self.secrets_file, json.dumps(asdict(made), indent=1))
         return made
+
+    def ensure_signing_key(self) -> Path:
+        """The private key's file, which is made if there is none."""
+        if not self.signing_key.exists():
+            key = Ed25519PrivateKey.generate()
+            public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+            private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+            write_privately(self.public_key, public.decode())
+            write_privately(self.signing_key, private.decode())
+        return self.signing_key
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name

@@ -144,7 +144,10 @@ class Stack:
 
     async def _start_services(self, database_url: str) -> None:
         extra: dict[ServiceName, dict[str, str]] = {
-            "scorer": {"DATABASE_URL": database_url},
+            "scorer": {
+                "ASSAY_SIGNING_KEY_FILE": str(self.data.ensure_signing_key()),
+                "DATABASE_URL": database_url,
+            },
             "gateway": {"ASSAY_ADMIN_TOKEN": self.admin_token, **self._token_settings},
         }
         await self._supervisor.start(

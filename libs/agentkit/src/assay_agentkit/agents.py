@@ -28,6 +28,7 @@ from assay_agentkit.bounds import Bounds, Middleware, OutOfTokens, bounding
 from assay_agentkit.failures import AgentFailed
 from assay_agentkit.meter import ModelMeter
 from assay_agentkit.model_errors import ModelErrors, model_failure
+from assay_agentkit.models import retries_of
 
 StoppedBy = Literal["steps", "time", "tokens"]
 T = TypeVar("T", bound=BaseModel)
@@ -106,7 +107,11 @@ def build_agent(
     provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
     if provider:
         _without_general_purpose_subagent(provider)
-    extra: list[Middleware] = [ModelErrors(), *middleware, *bounding(bounds, meter)]
+    extra: list[Middleware] = [
+        ModelErrors(retries=retries_of(model)),
+        *middleware,
+        *bounding(bounds, meter),
+    ]
     if file_tools is not None or tool_descriptions:
         extra.append(
             FilesystemMiddleware(

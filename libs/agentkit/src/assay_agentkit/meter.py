@@ -10,14 +10,16 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, LLMResult
 from typing_extensions import override
 
-from assay_contracts.runs import ModelUse, Role
+from assay_agentkit.model_errors import never_arrived
+from assay_contracts.base import ModelUse, Role
 
 
 class ModelMeter(BaseCallbackHandler):
     """Callback that one or several agent runs of a role share. Safe across threads.
 
-    Failed calls count as calls, and their time counts too. Time in which several calls are open
-    at once counts once: it is how long the role's work waited for its model.
+    Failed calls count as calls, and their time counts too; one that never reached the provider is
+    none. Time in which several calls are open at once counts once: it is how long the role's work
+    waited for its model.
     """
 
     run_inline = True
@@ -27,7 +29,9 @@ class ModelMeter(BaseCallbackHandler):
         self._open: dict[UUID, list[list[BaseMessage]]] = {}
         self._waiting_since = 0.0
         self._calls = 0
+        self._unanswered = 0
         self._input_tokens = 0
+        self._cached_tokens = 0
         self._output_tokens = 0
         self._guessed_tokens = 0
         self._seconds = 0.0
@@ -47,8 +51,11 @@ class ModelMeter(BaseCallbackHandler):
                 model=model,
                 prompt_version=prompt_version,
                 calls=self._calls,
+                unanswered=self._unanswered + len(self._open),
                 input_tokens=self._input_tokens,
+                cached_tokens=self._cached_tokens,
                 output_tokens=self._output_tokens,
+                estimated_tokens=self._guessed_tokens,
                 seconds=round(self._seconds + waiting, 4),
             )
 
@@ -76,6 +83,8 @@ class ModelMeter(BaseCallbackHandler):
                 usage = answer.usage_metadata if answer else None
                 if usage is not None:
                     self._input_tokens += usage["input_tokens"]
+                    details = usage.get("input_token_details") or {}
+                    self._cached_tokens += details.get("cache_read") or 0
                     self._output_tokens += usage["output_tokens"]
                 else:
                     said = [*(message for batch in asked for message in batch)]
@@ -86,6 +95,10 @@ class ModelMeter(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         with self._lock:
             self._close(run_id)
+            if never_arrived(error):
+                self._calls -= 1
+            else:
+                self._unanswered += 1
 
     def _close(self, run_id: UUID) -> list[list[BaseMessage]]:
         """End one call's time and give back what it asked."""

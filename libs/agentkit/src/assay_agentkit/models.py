@@ -19,6 +19,10 @@ EXTRAS: Final = {
 """For each provider, the extra of this package that brings its client."""
 
 
+_RETRIES: Final = "assay_retries"
+"""Where an opened model says how often its calls are to be repeated."""
+
+
 class ModelSettings(BaseModel):
     """Settings that every role's model shares; mix into a service's settings."""
 
@@ -44,7 +48,8 @@ def open_provider_model(spec: str, *, settings: ModelSettings | None = None) -> 
     Raises:
         ModelMisconfigured: the provider is unknown, not installed, or lacks its key.
     """
-    options = _options(spec, settings or ModelSettings())
+    settings = settings or ModelSettings()
+    options = _options(spec, settings)
     try:
         model: BaseChatModel = init_chat_model(spec, **options)
     except ImportError as error:
@@ -56,7 +61,14 @@ def open_provider_model(spec: str, *, settings: ModelSettings | None = None) -> 
             f"Model {spec!r} cannot be opened: {error} "
             "Write it as `provider:model`, for example `openai:gpt-5`, and set the provider's key."
         ) from error
+    model.metadata = {**(model.metadata or {}), _RETRIES: settings.model_max_retries}
     return model
+
+
+def retries_of(model: BaseChatModel) -> int:
+    """How often a call to this model is to be repeated; its own client repeats none."""
+    found = (model.metadata or {}).get(_RETRIES, 0)
+    return found if isinstance(found, int) else 0
 
 
 class _Options(TypedDict, total=False):
@@ -75,12 +87,13 @@ def _options(spec: str, settings: ModelSettings) -> _Options:
     if settings.model_base_url:
         options["base_url"] = settings.model_base_url
     if _provider(spec) == "ollama":
-        # It hands what concerns the connection on to its HTTP client, and has no retries.
+        # It hands what concerns the connection on to its HTTP client.
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         options["client_kwargs"] = {"timeout": settings.model_timeout_s, "headers": headers}
         return options
     options["timeout"] = settings.model_timeout_s
-    options["max_retries"] = settings.model_max_retries
+    # Repeated calls are ours to make, so that every one of them is counted.
+    options["max_retries"] = 0
     if key:
         options["api_key"] = key
     return options

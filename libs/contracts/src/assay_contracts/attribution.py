@@ -11,9 +11,11 @@ from assay_contracts.tasks import TaskId
 AttributionKind = Literal["with", "around", "without"]
 """`with`: the skill's material was used and what it offers worked. `around`: its programs failed
 and the agent made do. `without`: nothing of the skill was used."""
-ProgramEnd = Literal["worked", "unclear", "refused", "crashed"]
+ProgramEnd = Literal["worked", "unclear", "refused", "crashed", "set_aside", "hindered"]
 """`refused`: it ended with an error of its own making. `unclear`: its end cannot be told from that
-of other commands on the same line."""
+of other commands on the same line. `set_aside`: it ended well, but nothing of what it gave is in
+the result, which the agent worked out itself. `hindered`: it failed, and an obstacle that is not
+the skill's stood in its way, so that its failure shows nothing."""
 
 
 COUNTS_AT_MOST: Final[Mapping[AttributionKind, int]] = {"with": 5, "around": 2, "without": 2}
@@ -35,7 +37,7 @@ class ProgramRun(Model):
 
     @property
     def failed(self) -> bool:
-        return self.ended in ("refused", "crashed")
+        return self.ended in ("refused", "crashed", "set_aside")
 
 
 class Attribution(Model):

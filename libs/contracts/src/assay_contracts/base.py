@@ -1,7 +1,7 @@
 """What every message on the bus has in common."""
 
 from datetime import UTC, datetime
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 from uuid import UUID, uuid4
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -16,10 +16,46 @@ FailureCategory = Literal[
 """`budget`: the tokens set aside are spent; asking again would only spend more."""
 
 
+Role = Literal["planner", "executor", "grader", "reporter"]
+REHEARSAL: Final = "rehearsal"
+"""Provider of the built-in deterministic model."""
+
+
 class Model(BaseModel):
     """Base of every value: immutable; readers ignore fields they do not know."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ModelUse(Model):
+    """What one role's model was and what it cost, failed calls included."""
+
+    role: Role
+    model: str
+    """`provider:model`, or `rehearsal:<version>` when no LLM took part."""
+    prompt_version: str
+    calls: int = Field(ge=0)
+    """Every request that was sent, repeated ones too."""
+    unanswered: int = Field(default=0, ge=0)
+    """Those of the calls that brought no answer: refused, timed out, or cut off."""
+    input_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    """Those of the input tokens that the provider had kept from earlier calls, if it tells."""
+    output_tokens: int = Field(default=0, ge=0)
+    estimated_tokens: int = Field(default=0, ge=0)
+    """A guess, beside the counts, for answers of which the provider gave no count."""
+    seconds: float = Field(ge=0)
+    """Time spent waiting for the model."""
+
+    @property
+    def tokens(self) -> int:
+        """Read and written together, as far as it is known or guessed."""
+        return self.input_tokens + self.output_tokens + self.estimated_tokens
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether the built-in model stood in for an LLM."""
+        return self.model.startswith(f"{REHEARSAL}:")
 
 
 class Failure(Model):
@@ -27,8 +63,8 @@ class Failure(Model):
 
     category: FailureCategory
     reason: str = Field(max_length=2000)
-    tokens: int = Field(default=0, ge=0)
-    """What models had cost by then: it counts against the validation's budget."""
+    costs: tuple[ModelUse, ...] | None = None
+    """What models had cost by then. None when nobody is left who could tell."""
     while_installing: bool = False
     """It happened while packages were being installed."""
 
@@ -38,14 +74,14 @@ class Failure(Model):
         category: FailureCategory,
         reason: str,
         *,
-        tokens: int = 0,
+        costs: tuple[ModelUse, ...] | None = None,
         while_installing: bool = False,
     ) -> Self:
         """Build a failure, shortening a reason that is too long to send."""
         return cls(
             category=category,
             reason=reason[:2000],
-            tokens=tokens,
+            costs=costs,
             while_installing=while_installing,
         )
 
@@ -84,7 +120,7 @@ class Result(Step):
     """What a worker says when a step has ended, well or not."""
 
     failure: Failure | None = None
-    """Set when the platform failed; every result field is then empty."""
+    """Set when the platform failed; every other result field is then empty."""
 
 
 class Work(Step):

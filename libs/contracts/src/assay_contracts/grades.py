@@ -4,8 +4,8 @@ from typing import ClassVar, Final
 
 from pydantic import Field
 
-from assay_contracts.base import Model, Result, Work
-from assay_contracts.runs import ModelUse, RunKind, TaskOutcome
+from assay_contracts.base import Model, ModelUse, Result, Work
+from assay_contracts.runs import RunKind, TaskOutcome
 from assay_contracts.tasks import Task, TaskId
 
 RUBRIC_VERSION = "rubric-1"
@@ -86,6 +86,8 @@ class RunGraded(Result):
 
     grades: tuple[Grade, ...] = ()
     model: ModelUse | None = None
+    judge_trace: str | None = None
+    """Key in the `judging` bucket: what the judge's agents did, for as long as it is kept there."""
     rubric_version: str = RUBRIC_VERSION
 
 

@@ -6,12 +6,15 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from assay_contracts.attribution import Defect
-from assay_contracts.base import Model, Result, Work
+from assay_contracts.base import Model, ModelUse, Result, Work
+from assay_contracts.confidence import Confidence
+from assay_contracts.costs import CostReport
+from assay_contracts.coverage import Coverage
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
     CountsNetworkCalls,
     Ecosystem,
-    ModelUse,
+    Installation,
     NetworkCall,
     Package,
     RunKind,
@@ -27,6 +30,8 @@ from assay_contracts.validations import ValidationKind, Verdict
 DependencyMode = Literal["lenient", "strict"]
 """What comes of a package that is neither declared nor needed by one that is: `lenient` warns of
 it, `strict` fails the validation."""
+Language = Literal["en", "zh"]
+"""Of a report's reader: English or Chinese."""
 LiftEffect = Literal["adds", "nothing_measurable", "worse"]
 """What a skill does for the grades of its tasks."""
 PackageOrigin = Literal["declared", "pulled_in", "undeclared"]
@@ -45,6 +50,8 @@ class RunReport(CountsNetworkCalls, Model):
     """How many were installed before the tasks; `packages_added` came while they were done."""
     packages_after: int = 0
     packages_added: tuple[Package, ...]
+    installations: tuple[Installation, ...] = ()
+    """What the skill declares and was installed before the tasks."""
     timings: RunTimings | None
     failure: str | None = None
 
@@ -137,6 +144,27 @@ class DependencyReport(Model):
     """None when nothing was tried."""
 
 
+RegressionMode = Literal["changed", "all"]
+"""Which approved skills layer 2 runs: those for which something changed, or all of them always."""
+RegressionCause = Literal[
+    "never_tested",
+    "skill",
+    "tasks",
+    "environment",
+    "models",
+    "prompts",
+    "neighbours",
+    "over_broad",
+    "all_demanded",
+]
+"""Why an approved skill was run again: what differs from its last result. `neighbours`: a skill
+that could be taken for it came or went. `over_broad`: the skill under test was chosen for what it
+is not for, so that it may be chosen for anything."""
+TheftEvidence = Literal["observed", "words"]
+"""`observed`: agents chose the skill under test in a run. `words`: nobody tried; its description
+fits the stored tasks at least as well."""
+
+
 class RegressionTask(Model):
     """One stored task of an approved skill, carried out on the candidate."""
 
@@ -157,6 +185,36 @@ class RegressionReport(Model):
     tasks: tuple[RegressionTask, ...]
     explained_by: tuple[DependencyChange, ...] = ()
     """For one that failed: changes of packages that it declares."""
+    stood: bool = False
+    """Nothing that the result rests on has changed, so that the stored one stands: nothing ran."""
+    run_because: tuple[RegressionCause, ...] = ()
+    """For one that ran: what differs from its last result."""
+    tested_in: UUID | None = None
+    """For one that stood: the validation that its result comes from."""
+    tested_at: AwareDatetime | None = None
+
+
+class RegressionRule(Model):
+    """By what layer 2 decided which approved skills to run."""
+
+    mode: RegressionMode
+    environment_digest: str = ""
+    """Of the environment that the skill under test leaves."""
+    environment_changed: bool = False
+    """Whether that is another than the one it started from."""
+    ran: int = 0
+    stood: int = 0
+
+
+class TakenTrigger(Model):
+    """An approved skill from which the one under test takes tasks away."""
+
+    skill_name: str
+    task_ids: tuple[TaskId, ...]
+    """Stored tasks of the approved skill."""
+    evidence: TheftEvidence
+    failed: tuple[TaskId, ...] = ()
+    """Those that were not completed then."""
 
 
 class ChosenInstead(Model):
@@ -185,6 +243,8 @@ class TriggerReport(Model):
     chosen_instead: tuple[ChosenInstead, ...] = ()
     near_misses: tuple[NearMissReport, ...] = ()
     """Those that could be tried."""
+    taken: tuple[TakenTrigger, ...] = ()
+    """Approved skills that lose tasks to the skill under test."""
 
     @property
     def silent(self) -> int:
@@ -250,13 +310,22 @@ class Report(Model):
     """None when none was asked for, as where no LLM takes part."""
     runtime_version: str = "v1.0"
     """What the online run started from."""
+    coverage: Coverage | None = None
+    """What of the documented the online run tried; none in older reports."""
     defects: tuple[Defect, ...] = ()
     """Programs of the skill that never worked in the online run."""
     regressions: tuple[RegressionReport, ...] = ()
     """One for each skill that was approved when the validation started."""
+    regression_rule: RegressionRule | None = None
+    """None when there was no layer 2."""
+    confidence: Confidence | None = None
+    """What the score rests on; None when nothing was scored."""
+    costs: CostReport | None = None
+    """None in reports from before this was kept."""
     prose: Prose | None
     """None when the writer failed: the report then says so."""
     models: tuple[ModelUse, ...]
+    """What the results that were taken rest on; `costs` has all that was spent."""
     rubric_version: str
     queued_at: AwareDatetime
     started_at: AwareDatetime | None

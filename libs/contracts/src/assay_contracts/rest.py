@@ -17,7 +17,7 @@ from assay_contracts.runtime import RollbackReply
 from assay_contracts.skills import Finding, SkillStatus, messages_of
 from assay_contracts.tasks import TaskId
 
-ReportForm = Literal["json", "markdown", "html", "junit"]
+ReportForm = Literal["json", "markdown", "html", "junit", "attestation"]
 """What a report can be asked for as."""
 
 

@@ -1,13 +1,15 @@
 """A run: one set of tasks carried out in one sandbox, and the traces it leaves."""
 
-from typing import Annotated, ClassVar, Final, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from assay_contracts.attribution import Attribution
-from assay_contracts.base import Model, Result, Work
+from assay_contracts.base import Model, ModelUse, Result, Work
+from assay_contracts.coverage import Coverage, TaskShows
 from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
-from assay_contracts.skills import BundleRef
+from assay_contracts.obstacles import Obstacle
+from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
 RunKind = Literal["online", "offline", "regression", "mending", "control"]
@@ -19,13 +21,15 @@ NetworkMode = Literal["open", "blocked"]
 NetworkCause = Literal["skill", "package_manager", "agent"]
 """Whose doing a network call was: the skill's programs and what it tells agents to do, a package
 manager fetching what the skill does not name, or the agent's own idea."""
+NetworkProblem = Literal["unresolved", "denied", "unreachable"]
+"""Why a call got nowhere: its name did not resolve, the policy forbids it, or nobody answered."""
+InstallFailureCause = Literal["unavailable", "limit", "missing", "conflict", "broken"]
+"""Why something declared could not be installed. Not the skill's: `unavailable` (the package index
+could not be reached), `limit` (of our sandbox). The skill's: `missing` (there is no such package or
+version), `conflict` (what it declares cannot be together), `broken` (it does not build)."""
 UseKind = Literal["read", "run"]
 Bound = Literal["steps", "time", "output", "tokens"]
 Ecosystem = Literal["pip", "npm", "system"]
-Role = Literal["planner", "executor", "grader", "reporter"]
-
-REHEARSAL: Final = "rehearsal"
-"""Provider of the built-in deterministic model."""
 
 
 class MountedSkill(Model):
@@ -33,30 +37,6 @@ class MountedSkill(Model):
 
     name: str
     bundle: BundleRef
-
-
-class ModelUse(Model):
-    """What one role's model was and what it cost."""
-
-    role: Role
-    model: str
-    """`provider:model`, or `rehearsal:<version>` when no LLM took part."""
-    prompt_version: str
-    calls: int = Field(ge=0)
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    seconds: float = Field(ge=0)
-    """Time spent waiting for the model."""
-
-    @property
-    def tokens(self) -> int:
-        """Read and written together."""
-        return self.input_tokens + self.output_tokens
-
-    @property
-    def is_rehearsal(self) -> bool:
-        """Whether the built-in model stood in for an LLM."""
-        return self.model.startswith(f"{REHEARSAL}:")
 
 
 class SkillUse(Model):
@@ -86,6 +66,8 @@ class NetworkCall(Model):
     """Command line of the process that made it; none where that is not known."""
     cause: NetworkCause | None = None
     """Whose doing it was; older runners do not say."""
+    problem: NetworkProblem | None = None
+    """Why it got nowhere, where that is known."""
 
     @property
     def counts(self) -> bool:
@@ -145,6 +127,26 @@ class Trace(Model):
     bounds_hit: tuple[Bound, ...] = ()
     attribution: Attribution | None = None
     """What part the skill under test had; none where that was not looked at."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What stood in the way of its steps, each with the step."""
+
+
+class JudgeSteps(Model):
+    """What one agent of the judge did about one thing it was asked."""
+
+    agent: str
+    """`judge` for the main agent, else the name of the sub-agent."""
+    about: str
+    """Which task, or which part of the work."""
+    steps: tuple[TraceStep, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why its drafts were given back, in order."""
+
+
+class JudgeTrace(Model):
+    """What every agent of the judge did for one step. Stored in the `judging` bucket."""
+
+    agents: tuple[JudgeSteps, ...]
 
 
 class TaskOutcome(Model):
@@ -164,6 +166,11 @@ class TaskOutcome(Model):
     answer: str = Field(max_length=4000)
     attribution: Attribution | None = None
     """What part the skill under test had; none in older data."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What stood in the way of the work and was not overcome, the first of many."""
+    shows: TaskShows | None = None
+    """What it shows of what the skill documents, where the built-in model did it: that follows the
+    document and does nothing else. None where an LLM did it."""
 
     def used(self, skill: str) -> bool:
         """Whether the trace shows that the skill of this name was used."""
@@ -208,6 +215,27 @@ class Package(Model):
     npm, names for the system. In a result, only where it leads to something that changed."""
     place: str = ""
     """For npm, the folder below the shared `node_modules` that it lies in; empty elsewhere."""
+
+
+class Installation(Model):
+    """What was declared and installed before the tasks, by one package manager."""
+
+    ecosystem: Ecosystem
+    requirements: tuple[str, ...]
+    """As declared."""
+    declared_in: tuple[str, ...] = ()
+    """The files that declare them."""
+    required: bool = True
+    """False for what prose merely shows how to install: failing that decides nothing."""
+    seconds: float = Field(ge=0)
+    failure: str | None = Field(default=None, max_length=2000)
+    """What the package manager said where it could not."""
+    cause: InstallFailureCause | None = None
+
+    @property
+    def is_the_skills(self) -> bool:
+        """Whether it failed for what the skill declares."""
+        return self.cause in ("missing", "conflict", "broken")
 
 
 class RunTimings(Model):
@@ -256,6 +284,8 @@ class RunFinished(CountsNetworkCalls, Result):
     network_calls: tuple[NetworkCall, ...] = ()
     network_calls_omitted: int = Field(default=0, ge=0)
     """How many more there were than a message can list."""
+    coverage: Coverage | None = None
+    """What of the skill under test was tried; none where agents were not shown it."""
     near_misses: tuple[NearMissOutcome, ...] = ()
     """Those that could be tried."""
     neighbours: tuple[str, ...] = ()
@@ -271,9 +301,14 @@ class RunFinished(CountsNetworkCalls, Result):
     offered: tuple[Package, ...] = ()
     """Versions that could be had, as far as the sandbox can tell, of packages that an online run
     left at another version than it found them."""
+    installations: tuple[Installation, ...] = ()
+    """What the skill declares and was installed before the tasks."""
     install_failure: str | None = Field(default=None, max_length=2000)
     """What the installer said where something could not be installed; nothing is kept then."""
     model: ModelUse | None = None
+    """What the tasks cost."""
+    near_miss_model: ModelUse | None = None
+    """What the near misses cost; older runners count it under `model`."""
     timings: RunTimings | None = None
 
 
@@ -293,7 +328,9 @@ class RunRequested(Work):
     without: tuple[str, ...] = ()
     """Skills whose parts of that environment are to be left out: they were deleted."""
     install: tuple[Package, ...] = ()
-    """What to install before the tasks."""
+    """What to install before the tasks, at exactly these versions."""
+    dependencies: Dependencies = Dependencies()
+    """What the skill declares, to be installed before the tasks."""
     capture: str | None = None
     """Name under which to keep the environment afterwards, if at all."""
     time_limit_s: float = Field(gt=0)

@@ -1,8 +1,10 @@
 """A blind task: what an agent is asked to do, and how its result is checked."""
 
-from typing import Annotated, Literal
+import base64
+import binascii
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from assay_contracts.base import Model
 
@@ -12,11 +14,39 @@ NearMissId = Annotated[str, Field(pattern=r"^n[1-9]$")]
 
 
 class TaskFile(Model):
-    """An input file, put into the task's folder before the agent starts."""
+    """A file of a task: an input, put into its folder before the agent starts, or a result."""
 
     path: str
     """Relative to the task's folder."""
     content: str
+    encoding: Literal["text", "base64"] = "text"
+    """How the content is written down: a picture or a document goes as Base64."""
+
+    @model_validator(mode="after")
+    def _is_readable(self) -> "TaskFile":
+        if self.encoding == "base64":
+            try:
+                base64.b64decode(self.content, validate=True)
+            except binascii.Error as error:
+                raise ValueError(f"the content of {self.path!r} is no Base64") from error
+        return self
+
+    @classmethod
+    def of(cls, path: str, data: bytes) -> Self:
+        """The file of these bytes: as text where it is text."""
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            return cls(path=path, content=base64.b64encode(data).decode(), encoding="base64")
+        return cls(path=path, content=text)
+
+    def to_bytes(self) -> bytes:
+        """What the file holds."""
+        if self.encoding == "base64":
+            return base64.b64decode(self.content)
+        return self.content.encode()
 
 
 class _Check(Model):
@@ -30,7 +60,7 @@ class _Check(Model):
 
 
 class CommandCheck(_Check):
-    """Passes when the command, run in the task's folder, exits with `exit_code`."""
+    """Passes when the shell command, run in a copy of the task's folder, exits with `exit_code`."""
 
     kind: Literal["command"] = "command"
     command: str
@@ -52,7 +82,25 @@ class PatternCheck(_Check):
     path: str | None = None
 
 
-Check = Annotated[CommandCheck | FileCheck | PatternCheck, Field(discriminator="kind")]
+class ProgramCheck(_Check):
+    """Passes when the Python program, run in a copy of the task's folder, exits with 0."""
+
+    kind: Literal["program"] = "program"
+    source: str = Field(min_length=1, max_length=16_000)
+
+
+Check = Annotated[
+    CommandCheck | FileCheck | PatternCheck | ProgramCheck, Field(discriminator="kind")
+]
+
+
+class CheckTrial(Model):
+    """How a check fared when it was tried, before anybody was asked to do the task."""
+
+    passes_on_inputs: bool
+    """It passes on the input files alone, so that passing shows nothing."""
+    passes_on_reference: bool | None = None
+    """Whether it passes on a result that is known to be right; none when there is no such."""
 
 
 class Task(Model):
@@ -61,6 +109,8 @@ class Task(Model):
     files: tuple[TaskFile, ...] = ()
     success_criterion: str = Field(min_length=1, max_length=2000)
     checks: tuple[Check, ...] = ()
+    trials: tuple[CheckTrial, ...] = ()
+    """One for each check, in order; empty where nobody tried them."""
 
 
 class NearMiss(Model):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal, get_args
 
-from assay_contracts import full_tests, review, rpc, runtime
+from assay_contracts import full_tests, review, rpc, runtime, workbench
 from assay_contracts.base import Lane, Message, Work
 from assay_contracts.full_tests import FullTestProgressed
 from assay_contracts.grades import GradingRequested, RunGraded
@@ -28,6 +28,7 @@ BucketName = Literal[
     "uploads",
     "bundles",
     "traces",
+    "judging",
     "reports",
     "environments",
     "contents",
@@ -136,6 +137,7 @@ BUCKETS: Final = (
     Bucket("uploads", ttl=timedelta(hours=1)),
     Bucket("bundles", ttl=None),
     Bucket("traces", ttl=None),
+    Bucket("judging", ttl=timedelta(days=30)),
     Bucket("reports", ttl=None),
     # Locks by name, and the packages and files they are made of by their digest: those that wait
     # for an approval, and those of runtime versions.
@@ -188,16 +190,16 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
     ),
     "judge": Grant(
         says=(ValidationPlanned, RunGraded, ReportWritten, ValidationProgressed),
-        asks=(),
+        asks=workbench.QUESTIONS,
         answers=(),
         listens=(),
         reads=("bundles", "traces"),
-        writes=(),
+        writes=("judging",),
     ),
     "sandbox-runner": Grant(
         says=(RunFinished, CleanupFinished, KeepFinished, ValidationProgressed),
         asks=(),
-        answers=(),
+        answers=workbench.QUESTIONS,
         listens=(),
         reads=("bundles", *_OF_ENVIRONMENTS),
         writes=("traces", *_OF_ENVIRONMENTS),

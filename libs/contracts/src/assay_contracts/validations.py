@@ -5,8 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from assay_contracts.base import Message, Model, Result, Work
-from assay_contracts.runs import ModelUse
+from assay_contracts.base import Message, Model, ModelUse, Result, Work
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Sha256
 from assay_contracts.tasks import NearMiss, Task
@@ -20,6 +19,7 @@ ProgressStep = Literal[
     "online_grading",
     "offline_run",
     "offline_grading",
+    "repeating",
     "regression",
     "mending",
     "reporting",
@@ -35,6 +35,8 @@ class ValidationPlanned(Result):
     tasks: tuple[Task, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     model: ModelUse | None = None
+    judge_trace: str | None = None
+    """Key in the `judging` bucket: what the judge's agents did, for as long as it is kept there."""
 
 
 class ValidationRequested(Work):
@@ -57,6 +59,8 @@ class ReportRef(Model):
     json_key: str
     markdown_key: str
     """Keys in the `reports` bucket."""
+    attestation_key: str = ""
+    """Key of the signed verdict there, if the deployment signs; empty in older messages."""
 
 
 class ValidationTimings(Model):

@@ -13,8 +13,9 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from assay_contracts.reports import Report
+from assay_contracts.reports import Language, Report
 from assay_contracts.scores import Scores
+from assay_reporting.language import phrase, speaking
 from assay_reporting.view import ScoreRow, overall_row, score_rows
 
 STYLE: Final = """
@@ -46,21 +47,25 @@ _MARKDOWN: Final = (
     .enable("table")
     .disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
 )
+_LANGUAGE_TAG: Final[dict[Language, str]] = {"en": "en", "zh": "zh-Hans"}
 _POINT_PX: Final = 4
 _ROW_PX: Final = 28
 
 
-def render_html(report: Report, markdown: str) -> str:
+def render_html(report: Report, markdown: str, language: Language = "en") -> str:
     """The page for a report whose Markdown was made before, and is what has to be shown."""
     tokens = _MARKDOWN.parse(markdown)
     _align_by_class(tokens)
-    heading = escape(f"{report.skill_name}: {report.verdict}")
+    with speaking(language):
+        heading = escape(f"{report.skill_name}: {phrase(report.verdict)}")
+        picture = _picture(report.scores)
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{_LANGUAGE_TAG[language]}">\n<head>\n'
+        '<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{heading}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f'<body class="{report.verdict}">\n{_picture(report.scores)}'
+        f'<body class="{report.verdict}">\n{picture}'
         f"<main>\n{_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})}</main>\n"
         "</body>\n</html>\n"
     )
@@ -81,7 +86,7 @@ def _picture(scores: Scores | None) -> str:
     spoken = ", ".join(f"{row.name} {row.text}" for row in rows)
     return (
         f'<svg role="img" viewBox="0 0 600 {len(rows) * _ROW_PX}" width="600" '
-        f'aria-label="Scores: {spoken}">{bars}</svg>\n'
+        f'aria-label="{phrase("Scores: {scores}", scores=spoken)}">{bars}</svg>\n'
     )
 
 

@@ -32,23 +32,20 @@ class FormatRule(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedSource:
-    """What was checked, as it was named."""
+    """What was checked, as it was named, and what was found there."""
 
     path: PurePath
     is_folder: bool
     """Else it is an archive."""
     main_file: str
     """In the folder; a finding about the skill as a whole is shown there."""
+    findings: tuple[Finding, ...]
 
 
 def render_sarif(
-    findings: Iterable[Finding],
-    *,
-    source: CheckedSource,
-    rules: Sequence[FormatRule],
-    tool_version: str,
+    sources: Iterable[CheckedSource], *, rules: Sequence[FormatRule], tool_version: str
 ) -> dict[str, object]:
-    """A log with one run: every rule there is, and what was found at `source`."""
+    """A log with one run: every rule there is, and what was found at all `sources`."""
     index = {rule.code: position for position, rule in enumerate(rules)}
     driver = {
         "name": "assay",
@@ -57,7 +54,11 @@ def render_sarif(
     }
     run = {
         "tool": {"driver": driver},
-        "results": [_result(source, finding, index[finding.code]) for finding in findings],
+        "results": [
+            _result(source, finding, index[finding.code])
+            for source in sources
+            for finding in source.findings
+        ],
         "columnKind": "unicodeCodePoints",
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}

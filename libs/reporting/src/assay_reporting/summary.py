@@ -3,9 +3,10 @@
 import re
 from typing import Final
 
-from assay_contracts.reports import Report
+from assay_contracts.reports import Language, Report
 from assay_contracts.scores import Scores
 from assay_contracts.validations import Verdict
+from assay_reporting.language import phrase, speaking
 from assay_reporting.markdown.layout import bullets, table
 from assay_reporting.text import escaped, one_line
 from assay_reporting.view import finding_title, grade_cell, grade_of, overall_row, score_rows
@@ -16,15 +17,16 @@ _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~&-]")
 """More than the report escapes: this stands on a page among the words of others."""
 
 
-def render_summary(report: Report) -> str:
+def render_summary(report: Report, language: Language = "en") -> str:
     """Heading, reason, scores and tasks; ends with an empty line, so that more can follow."""
-    parts = (
-        f"## {MARK[report.verdict]} {_text(report.skill_name)}: {report.verdict}",
-        _text(report.reason),
-        _scores(report.scores) if report.scores else "",
-        _tasks(report) if report.tasks else "",
-        bullets(f"{finding_title(each)}: {_text(each.message)}" for each in report.findings),
-    )
+    with speaking(language):
+        parts = (
+            f"## {MARK[report.verdict]} {_text(report.skill_name)}: {phrase(report.verdict)}",
+            _text(report.reason),
+            _scores(report.scores) if report.scores else "",
+            _tasks(report) if report.tasks else "",
+            bullets(f"{finding_title(each)}: {_text(each.message)}" for each in report.findings),
+        )
     return "\n\n".join(part for part in parts if part) + "\n\n"
 
 
@@ -35,7 +37,7 @@ def _scores(scores: Scores) -> str:
 
 
 def _tasks(report: Report) -> str:
-    kinds = [run.kind for run in report.runs]
+    kinds = [phrase(run.kind) for run in report.runs]
     rows = (
         (
             task.task_id,
@@ -44,7 +46,7 @@ def _tasks(report: Report) -> str:
         )
         for task in report.tasks
     )
-    return table(("task", *kinds, ""), rows, numbers=kinds)
+    return table((phrase("task"), *kinds, ""), rows, numbers=kinds)
 
 
 def _text(text: str, longest: int | None = None) -> str:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_contracts.attribution import AttributionKind, counted_grade
+from assay_contracts.base import ModelUse, Role
+from assay_contracts.confidence import RepeatCause, RepeatsMissing
 from assay_contracts.grades import BEST_GRADE, Grade
 from assay_contracts.reports import (
     ControlReport,
+    RegressionCause,
     RegressionReport,
     RegressionTask,
     Report,
@@ -18,7 +21,6 @@ from assay_contracts.reports import (
     TriggerReport,
 )
 from assay_contracts.runs import (
-    ModelUse,
     NetworkCall,
     NetworkCause,
     RunKind,
@@ -26,6 +28,7 @@ from assay_contracts.runs import (
 )
 from assay_contracts.scores import DIMENSIONS, ScoreDimension, Scores
 from assay_contracts.skills import Finding
+from assay_reporting.language import phrase
 
 NOTHING: Final = "–"
 """Stands where there is nothing to show."""
@@ -35,6 +38,33 @@ CAUSES: Final[Mapping[NetworkCause | None, str]] = {
     "agent": "the agent's own idea",
 }
 """Whose doing a network call was."""
+
+CHANGED: Final[Mapping[RegressionCause, str]] = {
+    "never_tested": "there was no result yet",
+    "skill": "the skill has changed",
+    "tasks": "its tasks have changed",
+    "environment": "the environment has changed",
+    "models": "models have changed",
+    "prompts": "prompts or the rubric have changed",
+    "neighbours": "a skill that could be taken for it came or went",
+    "over_broad": "the new skill was chosen for what it is not for",
+    "all_demanded": "all are run always",
+}
+"""Why an approved skill was run again."""
+REPEATED: Final[Mapping[RepeatCause, str]] = {
+    "near_completion_mark": "completion lay close to the mark of the online run",
+    "near_pass_mark": "the overall score lay close to the mark",
+    "graders_apart": "the grades of one result lay more than one apart",
+    "full_test": "a full test measures how steady a skill is",
+}
+"""Why tasks were repeated."""
+NOT_REPEATED: Final[Mapping[RepeatsMissing, str]] = {
+    "rehearsal": "no LLM took part, and a rehearsal gives the same each time",
+    "switched_off": "repeats are switched off",
+    "no_time": "there was no time left",
+    "failed": "the repeats could not be carried out",
+}
+"""Why they were not, where it could have changed the verdict."""
 
 
 # -- scores -------------------------------------------------------------------------------------
@@ -59,7 +89,7 @@ def score_rows(scores: Scores) -> tuple[ScoreRow, ...]:
 
 def overall_row(scores: Scores) -> ScoreRow:
     return ScoreRow(
-        name="overall", weight=100, value=scores.overall, text=points_text(scores.overall)
+        name=phrase("overall"), weight=100, value=scores.overall, text=points_text(scores.overall)
     )
 
 
@@ -71,11 +101,11 @@ def _score_row(dimension: ScoreDimension, value: float | None) -> ScoreRow:
     is_low = value is not None and dimension.pass_mark is not None and value < dimension.pass_mark
     has_note = is_low and dimension.note_when_low
     return ScoreRow(
-        name=dimension.name,
+        name=phrase(dimension.name),
         weight=dimension.weight,
         value=value,
-        text=dimension.absent if value is None else points_text(value),
-        note=f"{dimension.note_when_low} {dimension.pass_mark:g}" if has_note else "",
+        text=phrase(dimension.absent) if value is None else points_text(value),
+        note=f"{phrase(dimension.note_when_low)} {dimension.pass_mark:g}" if has_note else "",
     )
 
 
@@ -87,7 +117,7 @@ def run_of(report: Report, kind: RunKind) -> RunReport | None:
 
 
 def run_title(run: RunReport) -> str:
-    return f"{run.kind} run"
+    return phrase(f"{run.kind} run")
 
 
 def prompt_of(report: Report, task_id: str) -> str:
@@ -104,15 +134,22 @@ def grade_of(run: RunReport, task_id: str) -> Grade | None:
 
 def grade_title(grade: Grade | None) -> str:
     """`grade 4 of 5`, and the judge's own where code lowered it."""
-    return "not graded" if grade is None else f"grade {grade_cell(grade)}"
+    if grade is None:
+        return phrase("not graded")
+    return phrase("grade {grade}", grade=grade_cell(grade))
 
 
 def grade_cell(grade: Grade | None) -> str:
     """`4 of 5`, for a table; `2 of 5 (judge: 5)` where code lowered it."""
     if grade is None:
         return NOTHING
-    own = f" (judge: {grade.judge_grade})" if grade.lowered_by else ""
-    return f"{grade.grade} of {BEST_GRADE}{own}"
+    own = phrase("(judge: {grade})", grade=grade.judge_grade) if grade.lowered_by else ""
+    return f"{of_best(grade.grade)} {own}".rstrip()
+
+
+def of_best(grade: int) -> str:
+    """`4 of 5`."""
+    return phrase("{grade} of {best}", grade=grade, best=BEST_GRADE)
 
 
 PART_OF_THE_SKILL: Final[Mapping[AttributionKind, str]] = {
@@ -125,8 +162,9 @@ PART_OF_THE_SKILL: Final[Mapping[AttributionKind, str]] = {
 def part_text(outcome: TaskOutcome, skill: str) -> str:
     """What part the skill had; older data tells only whether it was used."""
     if outcome.attribution is None:
-        return "used the skill" if outcome.used(skill) else "did not use the skill"
-    return PART_OF_THE_SKILL[outcome.attribution.kind]
+        used = outcome.used(skill)
+        return phrase("used the skill") if used else phrase("did not use the skill")
+    return phrase(PART_OF_THE_SKILL[outcome.attribution.kind])
 
 
 def counted_text(run: RunReport, outcome: TaskOutcome, grade: Grade | None) -> str:
@@ -134,11 +172,13 @@ def counted_text(run: RunReport, outcome: TaskOutcome, grade: Grade | None) -> s
     if grade is None or run.kind != "online":
         return ""
     counted = counted_grade(grade.grade, outcome.attribution)
-    return f"counts as {counted}" if counted < grade.grade else ""
+    return phrase("counts as {grade}", grade=counted) if counted < grade.grade else ""
 
 
 def commands_text(outcome: TaskOutcome) -> str:
-    return f"{outcome.commands} command{'' if outcome.commands == 1 else 's'}"
+    if outcome.commands == 1:
+        return phrase("1 command")
+    return phrase("{count} commands", count=outcome.commands)
 
 
 def uncompleted(regression: RegressionReport) -> tuple[RegressionTask, ...]:
@@ -148,11 +188,11 @@ def uncompleted(regression: RegressionReport) -> tuple[RegressionTask, ...]:
 
 def version_text(version: str | None) -> str:
     """The version of a package, or that it is not there."""
-    return version or "nothing"
+    return version or phrase("nothing")
 
 
 def finding_title(finding: Finding) -> str:
-    return f"format {finding.severity}"
+    return phrase(f"format {finding.severity}")
 
 
 # -- trigger and lift ---------------------------------------------------------------------------
@@ -160,7 +200,7 @@ def finding_title(finding: Finding) -> str:
 
 def precision_text(found: TriggerReport) -> str:
     """`1 of 2`: near misses for which the skill stayed silent."""
-    return f"{found.silent} of {len(found.near_misses)}"
+    return phrase("{part} of {all}", part=found.silent, all=len(found.near_misses))
 
 
 def is_over_broad(found: TriggerReport) -> bool:
@@ -171,15 +211,15 @@ def is_over_broad(found: TriggerReport) -> bool:
 def lift_text(control: ControlReport) -> str:
     """What the skill does for the grades of its tasks, as the end of a sentence about it."""
     if control.lift is None or control.effect is None:
-        return "was not compared with working without it"
-    difference = f"{control.lift:+g} of a grade on average"
+        return phrase("was not compared with working without it")
+    difference = f"{control.lift:+g}"
     match control.effect:
         case "adds":
-            return f"adds {control.lift:g} to the grade on average"
+            return phrase("adds {lift} to the grade on average", lift=f"{control.lift:g}")
         case "worse":
-            return f"makes it worse ({difference})"
+            return phrase("makes it worse ({lift} of a grade on average)", lift=difference)
         case "nothing_measurable":
-            return f"adds nothing measurable ({difference})"
+            return phrase("adds nothing measurable ({lift} of a grade on average)", lift=difference)
 
 
 # -- network calls ------------------------------------------------------------------------------
@@ -215,12 +255,12 @@ def is_scored(run: RunReport, call: NetworkCall) -> bool:
 
 
 def cause_text(call: NetworkCall) -> str:
-    return CAUSES.get(call.cause, NOTHING)
+    return phrase(CAUSES[call.cause]) if call.cause in CAUSES else NOTHING
 
 
 def attempts_text(call: NetworkCall) -> str:
     """`6 attempts`, or nothing where it was tried once."""
-    return f"{call.attempts} attempts" if call.attempts > 1 else ""
+    return phrase("{count} attempts", count=call.attempts) if call.attempts > 1 else ""
 
 
 def made_by(call: NetworkCall) -> str:
@@ -252,9 +292,18 @@ def model_seconds(report: Report) -> float:
     return sum(use.seconds for use in report.models)
 
 
+def money_text(money: float | None, currency: str) -> str:
+    """`0.0421 USD`, or that it is not known."""
+    return phrase("not known") if money is None else f"{money:.4f} {currency}"
+
+
 def command_seconds(report: Report) -> float:
     return sum(run.timings.commands for run in report.runs if run.timings)
 
 
 def seconds_text(seconds: float) -> str:
-    return f"{seconds:.1f} s"
+    return phrase("{seconds} s", seconds=f"{seconds:.1f}")
+
+
+def role_text(role: Role) -> str:
+    return phrase(role)

@@ -43,6 +43,7 @@ from assay_servicekit.lanes import Lanes
 from assay_servicekit.objects import ObjectStore
 from assay_servicekit.questions import Q, Questions, R, Unavailable
 from assay_servicekit.settings import ServiceSettings
+from assay_servicekit.spending import costs_told, with_costs
 from assay_servicekit.streams import Stream
 
 M = TypeVar("M", bound=Message)
@@ -305,16 +306,18 @@ class Bus:
             return work.failed(
                 Failure.of("worker_died", f"{deaths} workers died on this step ({work.lane} lane)")
             )
-        task = asyncio.ensure_future(self._carry_out(work, handle))
+        with costs_told() as told:
+            task = asyncio.ensure_future(self._carry_out(work, handle))
         self._under_way.add(task)
         try:
-            return await task
+            result = await task
         except asyncio.CancelledError:
             if not task.cancelled() or not self._stopping:
                 raise
-            return work.failed(Failure.of("handed_over", "the worker was asked to stop"))
+            result = work.failed(Failure.of("handed_over", "the worker was asked to stop"))
         finally:
             self._under_way.discard(task)
+        return with_costs(result, told)
 
     async def _carry_out(self, work: W, handle: Callable[[W], Awaitable[Result]]) -> Result:
         async with self._lanes.enter(work.lane):

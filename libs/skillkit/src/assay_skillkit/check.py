@@ -7,6 +7,7 @@ from typing import BinaryIO, Final
 
 from assay_contracts.skills import Dependencies, FileEntry, Finding, SkillManifest
 from assay_skillkit.archive.read import read_archive
+from assay_skillkit.command_problems import command_problems
 from assay_skillkit.commands import commands_as_written
 from assay_skillkit.dependencies import declared_dependencies
 from assay_skillkit.file_names import SKILL_MD
@@ -114,6 +115,7 @@ def _skill_checked(
     body = read_markdown(skill_md.body)
     if sound:
         findings.extend(reference_problems(body, skill_md.body_line, skill.sizes, SKILL_MD))
+        findings.extend(command_problems(body, skill_md.body_line, skill, SKILL_MD, limits))
     concluded = _concluded(findings, strict=strict)
     if concluded.errors:
         return concluded

@@ -25,6 +25,11 @@ _OUTPUT_WORDS: Final = re.compile(
     r"\b(output|outputs|prints?|printed|produces?|returns?|result|results|response)\b",
     re.IGNORECASE,
 )
+_WARNS: Final = re.compile(
+    r"[❌🚫⛔✗✘]|^\W*(?:bad|wrong|incorrect|don['’]?t|do not|never|avoid|anti-?pattern"
+    r"|错误|不要|禁止|反例)(?!\w| forget| worry| hesitate| need)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,17 @@ def holds_commands(block: FencedBlock) -> bool:
 def shows_output(block: FencedBlock) -> bool:
     """Whether it shows what a command prints, as the words above it say."""
     return block.language in DATA_LANGUAGES and bool(_OUTPUT_WORDS.search(block.lead))
+
+
+def warns_against(said: str) -> bool:
+    """Whether what is said right before a command, or above its block, is not to do it."""
+    return bool(_WARNS.search(said))
+
+
+def is_bad_example(block: FencedBlock) -> bool:
+    """Whether it shows what not to do, by the words above it or its first line, a comment."""
+    first = next((line.strip() for line in block.lines if line.strip()), "")
+    return warns_against(block.lead) or (first.startswith("#") and warns_against(first))
 
 
 def documented_commands(document: Markdown) -> tuple[DocumentedCommand, ...]:

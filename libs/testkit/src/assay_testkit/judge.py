@@ -11,9 +11,10 @@ from typing import Final
 from uuid import UUID
 
 from assay_agentkit.bounds import Bounds
+from assay_contracts.base import ModelUse
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
-from assay_contracts.runs import ModelUse, ProducedFile, TaskOutcome, Trace, TraceStep
+from assay_contracts.runs import ProducedFile, TaskOutcome, Trace, TraceStep
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, FileCheck, Task, TaskFile

@@ -5,13 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from assay_contracts.base import ModelUse, Role
 from assay_contracts.grades import Evidence, Grade
 from assay_contracts.reports import DependencyReport, Prose, Report, RunReport
 from assay_contracts.runs import (
-    ModelUse,
     NetworkCall,
     NetworkMode,
-    Role,
     RunKind,
     RunTimings,
     SandboxProof,

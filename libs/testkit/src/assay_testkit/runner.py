@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,19 +33,21 @@ from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
+from assay_sandbox_runner.adapters.tools import lay_out_tools
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.ports import StoreFailed
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandboxes.environments.environments import Environments
-from assay_sandboxes.environments.store import FolderStore
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
+from assay_testkit.environments import FolderStore
 
 SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)
 
@@ -182,8 +185,9 @@ class Runner:
             agents_for_run=DeepAgentsForRun(
                 model=RehearsalModel(policy=policy), label=REHEARSAL_MODEL, model_calls=model_calls
             ),
+            clean_sandboxes=self.clean_sandboxes(),
             work_on_task=WorkOnTask(
-                check=CheckTask(find_pattern=find_pattern, command_seconds=10.0),
+                check=CheckTask(find_pattern=find_pattern, seconds=10.0),
                 read_results=ReadResults(
                     read_documents=read_documents, find_passages=find_passages
                 ),
@@ -205,6 +209,13 @@ class Runner:
             FolderStore(self.folder / "store"),
             self.provider,
             time_to_live=SNAPSHOT_TTL,
+        )
+
+    def clean_sandboxes(self) -> CleanSandboxes:
+        return CleanSandboxes(
+            provider=self.provider,
+            tools=lay_out_tools(Path(tempfile.gettempdir()) / "assay-testkit-tools"),
+            limits=Limits(output_bytes=OUTPUT_BYTES),
         )
 
     def mounts(self) -> list[Path]:

@@ -3,15 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from assay_contracts.base import Failure, Result, Work
+from assay_contracts.base import Failure, ModelUse, Result, Role, Work
 from assay_contracts.grades import Evidence, Grade, GradingRequested, RunGraded
 from assay_contracts.reports import Prose, ReportRequested, ReportWritten
 from assay_contracts.review import ApproveSkill
 from assay_contracts.rpc import RegisterReply, RegisterSkill
 from assay_contracts.runs import (
-    ModelUse,
     NetworkCall,
-    Role,
     RunFinished,
     RunRequested,
     RunTimings,

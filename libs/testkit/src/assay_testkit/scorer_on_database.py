@@ -122,7 +122,7 @@ class Scorer:
         rules = AdmissionRules(max_active=max_active, max_full_test_skills=max_full_test_skills)
         announce = Announce(announcer=SilentAnnouncer())
         admit = AdmitQueued(clock=clock, rules=rules)
-        keep_report = KeepReport(reports=reports or ReportsInMemory())
+        keep_report = KeepReport(reports=reports or ReportsInMemory(), signer=None)
         advance = Advance(keep_report=keep_report, admit=admit, clock=clock)
         self.start_queued = StartQueued(records=records, admit=admit, announce=announce)
         self.conduct = Conduct(records=records, advance=advance, announce=announce)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from assay_contracts.base import ModelUse
 from assay_contracts.reports import Report
-from assay_contracts.runs import ModelUse, RunKind, Trace
+from assay_contracts.runs import RunKind, Trace
 from assay_contracts.skills import BundleRef
 from assay_contracts.tasks import CheckResult, Task
 from assay_judge.domain.bundle import SkillFiles

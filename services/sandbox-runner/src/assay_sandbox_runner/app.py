@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from assay_rehearsal.executor import executor_policy
 from assay_rehearsal.model import model_label, open_model
@@ -12,18 +13,21 @@ from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
 from assay_sandbox_runner.adapters.progress import LiveProgress
+from assay_sandbox_runner.adapters.tools import lay_out_tools
 from assay_sandbox_runner.adapters.traces import StoredTraces
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.handlers import register
 from assay_sandbox_runner.settings import Settings
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
+from assay_sandbox_runner.use_cases.try_on_workbench import RunWorkbenchCommand, TryTaskChecks
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
 from assay_sandboxes.environments.environments import Environments
@@ -31,6 +35,13 @@ from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_sandboxes.providers import open_provider
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
+
+
+class _Checks(NamedTuple):
+    """What looks at results, and where."""
+
+    sandboxes: CleanSandboxes
+    check: CheckTask
 
 
 def create_app(settings: Settings) -> Service:
@@ -53,12 +64,27 @@ def create_app(settings: Settings) -> Service:
         provider,
         time_to_live=settings.snapshot_ttl,
     )
+    checks = _Checks(
+        CleanSandboxes(
+            provider=provider,
+            tools=lay_out_tools(settings.state_dir / "tools"),
+            limits=sandbox_limits(settings),
+        ),
+        CheckTask(find_pattern=find_pattern, seconds=settings.check_seconds),
+    )
+    places = asyncio.Semaphore(settings.concurrency)
     register(
         bus,
         settings,
-        run=carry_out_run(settings, bus, provider, environments, bundles),
+        run=carry_out_run(
+            settings, bus, provider, environments=environments, bundles=bundles, checks=checks
+        ),
         clean_up=CleanUp(environments=environments),
         keep=KeepSnapshots(environments=environments),
+        run_command=RunWorkbenchCommand(clean_sandboxes=checks.sandboxes, places=places),
+        try_checks=TryTaskChecks(
+            clean_sandboxes=checks.sandboxes, check=checks.check, places=places
+        ),
     )
     return Service(
         bus=bus,
@@ -67,12 +93,22 @@ def create_app(settings: Settings) -> Service:
     )
 
 
+def sandbox_limits(settings: Settings) -> Limits:
+    return Limits(
+        command_seconds=settings.command_seconds,
+        output_bytes=OUTPUT_BYTES,
+        memory_bytes=settings.sandbox_memory_mb * 1024**2,
+    )
+
+
 def carry_out_run(
     settings: Settings,
     bus: Bus,
     provider: SandboxProvider,
+    *,
     environments: Environments,
     bundles: BundlesOnDisk,
+    checks: _Checks,
 ) -> CarryOutRun:
     managers = package_managers(skills=SKILLS)
     return CarryOutRun(
@@ -88,18 +124,15 @@ def carry_out_run(
             model_calls=settings.task_model_calls,
         ),
         work_on_task=WorkOnTask(
-            check=CheckTask(find_pattern=find_pattern, command_seconds=settings.check_seconds),
+            check=checks.check,
             read_results=ReadResults(read_documents=read_documents, find_passages=find_passages),
             bundles=bundles,
         ),
+        clean_sandboxes=checks.sandboxes,
         try_near_misses=TryNearMisses(),
         install_packages=InstallPackages(managers=managers),
         find_other_versions=FindOtherVersions(managers=managers),
-        limits=Limits(
-            command_seconds=settings.command_seconds,
-            output_bytes=OUTPUT_BYTES,
-            memory_bytes=settings.sandbox_memory_mb * 1024**2,
-        ),
+        limits=sandbox_limits(settings),
         task_seconds=settings.task_seconds,
         snapshot_ttl=settings.snapshot_ttl,
     )

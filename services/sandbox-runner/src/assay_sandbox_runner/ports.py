@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from assay_contracts.base import ModelUse
 from assay_contracts.environments import SealedEnvironment
-from assay_contracts.runs import ModelUse, MountedSkill, Trace, TraceStep
+from assay_contracts.runs import MountedSkill, Trace, TraceStep
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.domain.documents import DocumentText
@@ -147,7 +148,10 @@ class ExecutingAgents(Protocol):
         """
 
     def model_use(self) -> ModelUse:
-        """What all of them have cost so far."""
+        """What their work on tasks has cost so far."""
+
+    def near_miss_use(self) -> ModelUse:
+        """What their choices for near misses have cost so far."""
 
     def was_installing(self) -> bool:
         """Whether one of them was cut short while it installed packages."""

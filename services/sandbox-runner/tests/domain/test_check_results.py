@@ -1,5 +1,5 @@
 from assay_contracts.tasks import CheckResult, CommandCheck, FileCheck
-from assay_sandbox_runner.domain.check_results import prove_nothing, with_results_before
+from assay_sandbox_runner.domain.check_results import as_trials, prove_nothing, with_trials
 from assay_testkit.runner import a_task
 
 COMMAND = CommandCheck(command="true")
@@ -26,11 +26,15 @@ def test_a_file_that_is_given_may_be_one_to_change() -> None:
 def test_checks_that_were_not_looked_at_before_are_not_judged_by_it() -> None:
     assert not prove_nothing(a_task(), [])
     after = [result(COMMAND, passed=True)]
-    assert with_results_before(after, []) == tuple(after)
+    assert with_trials(after, ()) == tuple(after)
 
 
-def test_each_result_says_what_it_was_before() -> None:
-    before = [result(COMMAND, passed=True), result(NEW_FILE, passed=False)]
+def test_each_result_says_how_its_check_fared_when_it_was_tried() -> None:
+    trials = as_trials([result(COMMAND, passed=True), result(NEW_FILE, passed=False)])
+    wrong = trials[0].model_copy(update={"passes_on_reference": False})
     after = [result(COMMAND, passed=False), result(NEW_FILE, passed=True)]
-    told = [(each.passed, each.passed_before) for each in with_results_before(after, before)]
-    assert told == [(False, True), (True, False)]
+
+    told = with_trials(after, (wrong, trials[1]))
+
+    assert [(each.passed, each.passed_before) for each in told] == [(False, True), (True, False)]
+    assert [each.passed_on_reference for each in told] == [False, None]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay_contracts.tasks import CommandCheck
+from assay_contracts.tasks import PatternCheck
 from assay_contracts.validations import CleanupRequested, KeepFinished, KeepRequested
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
@@ -21,17 +21,13 @@ from assay_testkit.runner import (
 
 async def test_offline_run_starts_from_what_the_online_run_installed(runner: Runner) -> None:
     keep = (
-        f"{SCRIPT}\nhome = pathlib.Path.home()\nhome.joinpath('words.csv').write_text('x')\n"
+        f"{SCRIPT}\nhome = pathlib.Path.home()\n"
+        "print(*sorted(path.name for path in home.iterdir()))\n"
+        "home.joinpath('words.csv').write_text('x')\n"
         "home.joinpath('installed').write_text('x')\n"
     )
     skill = runner.store.add_skill(script=keep)
-    inherited = a_task(
-        "t2",
-        CommandCheck(command="test -s ~/words.csv"),
-        CommandCheck(command="test ! -e ~/installed"),
-        CommandCheck(command="test ! -e ../t1"),
-        prompt="Paint a picture of a horse.",
-    )
+    inherited = a_task("t2", PatternCheck(pattern="(?m)^words.csv$"))
 
     online = finished(
         await runner.use_case()(
@@ -53,7 +49,7 @@ async def test_offline_run_starts_from_what_the_online_run_installed(runner: Run
     assert offline.sandbox is not None
     assert offline.sandbox.base == "candidate-1"
     assert offline.sandbox.environment == online.sealed.digest
-    assert [check.passed for check in offline.outcomes[0].checks] == [True, True, True]
+    assert [check.passed for check in offline.outcomes[0].checks] == [True]
 
 
 async def test_deleted_snapshot_is_gone(runner: Runner) -> None:

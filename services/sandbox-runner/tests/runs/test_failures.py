@@ -9,7 +9,8 @@ from typing import cast
 
 import pytest
 
-from assay_contracts.runs import ModelUse, NetworkMode, RunFinished, RunKind, TraceStep
+from assay_contracts.base import ModelUse
+from assay_contracts.runs import NetworkMode, RunFinished, RunKind, TraceStep
 from assay_rehearsal.conversation import Reply, Turn
 from assay_sandbox_runner.adapters.step_recorder import SkillNotDisclosed
 from assay_sandbox_runner.domain.work_done import WorkDone
@@ -67,6 +68,8 @@ async def test_run_that_overruns_is_a_failure_of_ours(tmp_path: Path) -> None:
 
         def model_use(self) -> ModelUse:
             return ModelUse(role="executor", model="x:y", prompt_version="1", calls=0, seconds=0)
+
+        near_miss_use = model_use
 
         def was_installing(self) -> bool:
             return True

@@ -14,6 +14,7 @@ from assay_scorer.adapters.migrate import migrate
 from assay_scorer.adapters.outbox import PostgresOutbox
 from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.reports import ReportBucket
+from assay_scorer.adapters.signing import DsseSigner
 from assay_scorer.adapters.uploads import PostgresUploads
 from assay_scorer.adapters.work_on_bus import JetStreamWork
 from assay_scorer.settings import Settings
@@ -72,7 +73,8 @@ def _wire(
     announce = Announce(announcer=BusAnnouncer(bus, relay.wake))
     admit = AdmitQueued(clock=_now, rules=settings.admission_rules)
     start_queued = StartQueued(records=records, admit=admit, announce=announce)
-    keep_report = KeepReport(reports=ReportBucket(bus.objects))
+    signer = DsseSigner(settings.signing_key_file) if settings.signing_key_file else None
+    keep_report = KeepReport(reports=ReportBucket(bus.objects), signer=signer)
     advance = Advance(keep_report=keep_report, admit=admit, clock=_now)
     conduct = Conduct(records=records, advance=advance, announce=announce)
     end_abandoned_tests = EndAbandonedTests(full_tests=records, conduct=conduct)

@@ -1,9 +1,12 @@
 from datetime import timedelta
+from pathlib import Path
 
 from pydantic import Field, SecretStr
 
+from assay_contracts.costs import Price
 from assay_contracts.reports import DependencyMode
 from assay_scorer.domain.admission import AdmissionRules
+from assay_scorer.domain.money import MoneyRules
 from assay_servicekit.settings import ServiceSettings
 
 
@@ -30,8 +33,21 @@ class Settings(ServiceSettings):
     """Whether the tasks are tried without the skill too, where an LLM takes part."""
     min_lift: float | None = Field(default=None, validation_alias="ASSAY_MIN_LIFT")
     """What a skill has to add to pass, in grades of 1 to 5; none means that nothing is demanded."""
+    validation_money: float | None = Field(
+        default=None, gt=0, validation_alias="ASSAY_VALIDATION_MONEY"
+    )
+    """What models may cost for one validation, in the currency of the prices; none means no bound.
+    Once it is spent nothing more is asked, and a verdict that does not stand is `inconclusive`."""
+    model_prices: dict[str, Price] = Field(default={}, validation_alias="ASSAY_MODEL_PRICES")
+    """What a million tokens cost, as JSON by `provider:model`:
+    `{"openai:gpt-5": {"input": 1.25, "cached": 0.125, "output": 10}}`."""
+    currency: str = Field(default="USD", max_length=10, validation_alias="ASSAY_CURRENCY")
+    """The currency of the prices, as reports name it."""
     keep_days: int = Field(default=90, ge=1, validation_alias="ASSAY_KEEP_DAYS")
     """Days that traces and reports of a validation are kept after a newer one replaced it."""
+
+    signing_key_file: Path | None = Field(default=None, validation_alias="ASSAY_SIGNING_KEY_FILE")
+    """Ed25519 private key in PEM that verdicts are signed with; none means that they are not."""
 
     @property
     def keep(self) -> timedelta:
@@ -46,4 +62,7 @@ class Settings(ServiceSettings):
             dependency_mode=self.dependency_mode,
             control=self.control,
             min_lift=self.min_lift,
+            money=MoneyRules(
+                budget=self.validation_money, currency=self.currency, prices=self.model_prices
+            ),
         )

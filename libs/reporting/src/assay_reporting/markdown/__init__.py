@@ -6,15 +6,19 @@ Numbers come from code; words from skills, sandboxes and models are quoted so th
 from collections.abc import Callable
 from typing import Final
 
-from assay_contracts.reports import Report
+from assay_contracts.reports import Language, Report
+from assay_reporting.language import speaking
 from assay_reporting.markdown.approved_skills import approved_skills
+from assay_reporting.markdown.confidence import confidence
 from assay_reporting.markdown.costs import costs
+from assay_reporting.markdown.coverage import coverage
 from assay_reporting.markdown.defects import defects
 from assay_reporting.markdown.dependencies import dependencies
 from assay_reporting.markdown.format_findings import format_findings
 from assay_reporting.markdown.lift import lift
 from assay_reporting.markdown.offline import offline_findings
 from assay_reporting.markdown.runs import runs
+from assay_reporting.markdown.tasks import tasks
 from assay_reporting.markdown.trigger import trigger
 from assay_reporting.markdown.verdict import prose, score, verdict
 
@@ -22,9 +26,12 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
     verdict,
     score,
     prose,
+    confidence,
+    coverage,
     defects,
     trigger,
     lift,
+    tasks,
     runs,
     approved_skills,
     offline_findings,
@@ -35,7 +42,8 @@ SECTIONS: Final[tuple[Callable[[Report], str], ...]] = (
 """In this order: the verdict first, then numbers, then the evidence. An empty one is left out."""
 
 
-def render_markdown(report: Report) -> str:
-    """The whole report, for a person."""
-    sections = (section(report) for section in SECTIONS)
+def render_markdown(report: Report, language: Language = "en") -> str:
+    """The whole report, for a person who reads this language."""
+    with speaking(language):
+        sections = [section(report) for section in SECTIONS]
     return "\n\n".join(section for section in sections if section) + "\n"

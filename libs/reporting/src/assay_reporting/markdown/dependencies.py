@@ -10,6 +10,7 @@ from assay_contracts.reports import (
     Report,
 )
 from assay_contracts.skills import Dependencies
+from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import table
 from assay_reporting.markdown.packages import packages_listed
 from assay_reporting.text import quoted
@@ -18,44 +19,53 @@ from assay_reporting.view import NOTHING, version_text
 
 def dependencies(report: Report) -> str:
     declared, found = _declared(report.dependencies), report.dependency_report
+    title = f"## {phrase('Dependencies')}"
     if found is None:
-        return f"## Dependencies\n\nDeclared: {declared}."
-    checked = f"Checked: {found.mode}. Declared: {declared}."
-    return "\n\n".join(("## Dependencies", checked, *_changes(found), *_clashes(found)))
+        return f"{title}\n\n{phrase('Declared: {declared}.', declared=declared)}"
+    checked = phrase(
+        "Checked: {mode}. Declared: {declared}.", mode=phrase(found.mode), declared=declared
+    )
+    return "\n\n".join((title, checked, *_changes(found), *_clashes(found)))
 
 
 def _declared(declared: Dependencies) -> str:
     every = (*declared.pip, *declared.npm, *declared.other)
-    return ", ".join(quoted(requirement, 100) for requirement in every) or "none"
+    return ", ".join(quoted(requirement, 100) for requirement in every) or phrase("none")
 
 
 def _changes(found: DependencyReport) -> Iterator[str]:
     if found.installed:
-        yield table(("installed", "before", "after", "why"), map(_installed, found.installed))
+        columns = (phrase("installed"), phrase("before"), phrase("after"), phrase("why"))
+        yield table(columns, map(_installed, found.installed))
     else:
-        yield "Nothing was installed while the tasks were done."
+        yield phrase("Nothing was installed while the tasks were done.")
     undeclared = [package for package in found.installed if package.origin == "undeclared"]
     if undeclared:
         named = ", ".join(f"{quoted(each.package)} {quoted(each.version)}" for each in undeclared)
-        yield (
-            f"**Not declared:** {named}. Nothing that the skill declares needs them: declare them, "
-            "or do not install them."
+        yield phrase(
+            "**Not declared:** {packages}. Nothing that the skill declares needs them: declare "
+            "them, or do not install them.",
+            packages=named,
         )
     if found.removed:
-        yield f"**Removed:** {packages_listed(found.removed)}."
+        yield phrase("**Removed:** {packages}.", packages=packages_listed(found.removed))
     if found.unmet:
         named = ", ".join(
-            f"{quoted(each.requirement, 100)} (has: {quoted(version_text(each.installed_version))})"
+            phrase(
+                "{requirement} (has: {version})",
+                requirement=quoted(each.requirement, 100),
+                version=quoted(version_text(each.installed_version)),
+            )
             for each in found.unmet
         )
-        yield f"**Declared, and not so after the tasks:** {named}."
+        yield phrase("**Declared, and not so after the tasks:** {packages}.", packages=named)
 
 
 def _installed(package: InstalledPackage) -> tuple[str, ...]:
     why = {
-        "declared": "declared",
-        "pulled_in": f"needed by {quoted(', '.join(package.needed_by))}",
-        "undeclared": "**not declared**",
+        "declared": phrase("declared"),
+        "pulled_in": phrase("needed by {packages}", packages=quoted(", ".join(package.needed_by))),
+        "undeclared": f"**{phrase('not declared')}**",
     }[package.origin]
     return (
         f"{quoted(package.package)} ({package.ecosystem})",
@@ -73,30 +83,42 @@ def _clashes(found: DependencyReport) -> Iterator[str]:
 
 def _conflict(conflict: DependencyConflict) -> str:
     asked = "; ".join(
-        f"{quoted(ask.by)} asks for {quoted(ask.constraint, 100)}" for ask in conflict.asked
+        phrase(
+            "{who} asks for {constraint}",
+            who=quoted(ask.by),
+            constraint=quoted(ask.constraint, 100),
+        )
+        for ask in conflict.asked
     )
     resolved = (
-        f"{quoted(conflict.resolved_version)} would do for all"
+        phrase("{version} would do for all", version=quoted(conflict.resolved_version))
         if conflict.resolved_version
-        else "no known version will do for all"
+        else phrase("no known version will do for all")
     )
-    return (
-        f"**Conflict over {quoted(conflict.package)} ({conflict.ecosystem}):** "
-        f"{quoted(version_text(conflict.version_before))} before, "
-        f"{quoted(version_text(conflict.version_after))} after; {asked}; {resolved}. Needed by "
-        f"{quoted(', '.join(conflict.skills), 1000)}. "
-        f"Suggested: {quoted(conflict.suggested_constraint, 200)}"
+    return phrase(
+        "**Conflict over {package}:** {before} before, {after} after; {asked}; {resolved}. "
+        "Needed by {skills}. Suggested: {constraint}",
+        package=f"{quoted(conflict.package)} ({conflict.ecosystem})",
+        before=quoted(version_text(conflict.version_before)),
+        after=quoted(version_text(conflict.version_after)),
+        asked=asked,
+        resolved=resolved,
+        skills=quoted(", ".join(conflict.skills), 1000),
+        constraint=quoted(conflict.suggested_constraint, 200),
     )
 
 
 def _mending(mending: MendingReport) -> str:
     outcome = (
-        "and all of them work: this environment was kept."
+        phrase("and all of them work: this environment was kept.")
         if mending.succeeded
-        else f"which did not help: {quoted(mending.detail, 500)}. It was undone."
+        else phrase("which did not help: {why}. It was undone.", why=quoted(mending.detail, 500))
     )
-    tested = quoted(", ".join(mending.retested), 1000) or "nobody"
-    return (
-        f"**Tried to mend it:** {packages_listed(mending.installed)} installed instead, because of "
-        f"{quoted('; '.join(mending.broken), 1000)}. Tested again: {tested}; {outcome}"
+    return phrase(
+        "**Tried to mend it:** {packages} installed instead, because of {broken}. "
+        "Tested again: {skills}; {outcome}",
+        packages=packages_listed(mending.installed),
+        broken=quoted("; ".join(mending.broken), 1000),
+        skills=quoted(", ".join(mending.retested), 1000) or phrase("nobody"),
+        outcome=outcome,
     )

@@ -2,17 +2,19 @@
 
 from assay_contracts.reports import Report
 from assay_contracts.skills import Finding
+from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import bullets
 from assay_reporting.text import quoted
 
 
 def format_findings(report: Report) -> str:
-    return f"## Format\n\n{bullets(map(_finding, report.findings)) or 'No findings.'}"
+    found = bullets(map(_finding, report.findings)) or phrase("No findings.")
+    return f"## {phrase('Format')}\n\n{found}"
 
 
 def _finding(finding: Finding) -> str:
     return (
-        f"{finding.severity} {finding.code}{_place(finding)}: "
+        f"{phrase(finding.severity)} {finding.code}{_place(finding)}: "
         f"{quoted(finding.message)} {quoted(finding.fix)}"
     )
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import NetworkCall
+from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import table
 from assay_reporting.text import quoted
 from assay_reporting.view import (
@@ -23,8 +24,9 @@ LISTED_CALLS: Final = 50
 def offline_findings(report: Report) -> str:
     online, offline = run_of(report, "online"), run_of(report, "offline")
     if offline is None:
-        return "" if online is None else _online_calls(online, heading="## Network calls")
-    parts = ["## Offline findings"]
+        heading = f"## {phrase('Network calls')}"
+        return "" if online is None else _online_calls(online, heading=heading)
+    parts = [f"## {phrase('Offline findings')}"]
     if online is not None:
         parts.append(_compared(online, offline))
     parts.append(_network(offline))
@@ -35,22 +37,33 @@ def offline_findings(report: Report) -> str:
 
 def _compared(online: RunReport, offline: RunReport) -> str:
     worse = [
-        f"{grade.task_id} ({before.grade} online, {grade.grade} offline)"
+        phrase(
+            "{task} ({online} online, {offline} offline)",
+            task=grade.task_id,
+            online=before.grade,
+            offline=grade.grade,
+        )
         for grade in offline.grades
         if (before := grade_of(online, grade.task_id)) and grade.grade < before.grade
     ]
     if not worse:
-        return "Every task was done as well without a network as with one."
-    return f"Done worse without a network: {', '.join(worse)}."
+        return phrase("Every task was done as well without a network as with one.")
+    return phrase("Done worse without a network: {tasks}.", tasks=", ".join(worse))
 
 
 def _network(run: RunReport) -> str:
-    how = f"Counted by: {quoted(run.sandbox.observation, 300)}" if run.sandbox else ""
+    how = (
+        phrase("Counted by: {how}", how=quoted(run.sandbox.observation, 300)) if run.sandbox else ""
+    )
     shown = calls_shown(run, LISTED_CALLS)
     if not shown.total:
-        return f"**Network calls attempted:** none. {how}".rstrip()
-    counted = f" of which {shown.counted or 'none'} counted for the score."
-    return f"**Network calls attempted:** {shown.total},{counted} {how}\n\n{_listed(run, shown)}"
+        return f"{phrase('**Network calls attempted:** none.')} {how}".rstrip()
+    said = phrase(
+        "**Network calls attempted:** {total}, of which {counted} counted for the score.",
+        total=shown.total,
+        counted=shown.counted or phrase("none"),
+    )
+    return f"{said} {how}\n\n{_listed(run, shown)}"
 
 
 def _online_calls(run: RunReport, *, heading: str) -> str:
@@ -58,14 +71,22 @@ def _online_calls(run: RunReport, *, heading: str) -> str:
     shown = calls_shown(run, LISTED_CALLS)
     if not shown.total:
         return ""
-    said = f"**Network calls of the online run, never scored:** {shown.total}."
+    said = phrase("**Network calls of the online run, never scored:** {total}.", total=shown.total)
     return "\n\n".join(filter(None, (heading, said, _listed(run, shown))))
 
 
 def _listed(run: RunReport, shown: CallsShown) -> str:
-    columns = ("when", "task", "to", "by", "cause", "attempts", "counted")
+    columns = (
+        phrase("when"),
+        phrase("task"),
+        phrase("to"),
+        phrase("by"),
+        phrase("cause"),
+        phrase("attempts"),
+        phrase("counted"),
+    )
     rows = table(columns, (_call(run, call) for call in shown.calls))
-    return f"{rows}\n\nand {shown.more} more." if shown.more else rows
+    return f"{rows}\n\n{phrase('and {count} more.', count=shown.more)}" if shown.more else rows
 
 
 def _call(run: RunReport, call: NetworkCall) -> tuple[str, ...]:
@@ -76,5 +97,5 @@ def _call(run: RunReport, call: NetworkCall) -> tuple[str, ...]:
         quoted(made_by(call), 120),
         cause_text(call),
         str(call.attempts),
-        "yes" if is_scored(run, call) else "no",
+        phrase("yes") if is_scored(run, call) else phrase("no"),
     )

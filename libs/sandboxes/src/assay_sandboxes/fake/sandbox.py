@@ -212,6 +212,8 @@ class FakeSandbox:
         if len(words) > 1 and words[-2] == ">":
             words, to_file = words[:-2], posixpath.join(cwd, words[-1])
         to_errors = words[-1:] == [">&2"]
+        if words[:2] == ["command", "-p"]:
+            words = words[2:]
         name, *rest = words[: len(words) - to_errors] or ["true"]
         call = _WordCall(rest, command, cwd, _Streams())
         if name == "sleep":

@@ -124,6 +124,12 @@ REFERENCE_MISSING: Final = _warning("reference-missing", "Add the file, or corre
 REFERENCE_OUTSIDE: Final = _warning(
     "reference-outside", "Put the file into the skill's folder; nothing outside it is taken along."
 )
+COMMAND_DOUBLED_WORD: Final = _warning(
+    "command-doubled-word", "Write the program once: as it stands, the command cannot work."
+)
+OPTION_UNKNOWN: Final = _warning(
+    "option-unknown", "Document an option that the script takes, or teach the script this one."
+)
 SECRET_FILE: Final = _warning(
     "secret-file", "Take the file out, and replace the secret if it was a real one."
 )

@@ -20,6 +20,7 @@ SPEC_KEYS: Final = frozenset(
 
 _FENCE: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_NOT_READABLE: Final = "The frontmatter cannot be read as YAML"
 _MOST_BRACKETS: Final = 500
 """The YAML reader takes quadratic time in nested brackets."""
 _CommentedMap: Final = strictyaml.ruamel.comments.CommentedMap
@@ -95,9 +96,9 @@ def read_frontmatter(yaml: str, path: str, limits: Limits = LIMITS) -> Frontmatt
         return _yaml_finding(error, path)
     except RecursionError:
         return rules.FRONTMATTER_YAML.at("The frontmatter is nested too deeply.", path)
-    except (ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError, OverflowError):
         # The reader trips over its own feet on some input (an escape beyond Unicode, an odd merge).
-        return rules.FRONTMATTER_YAML.at(f"The YAML cannot be read: {shown(str(error))}.", path)
+        return rules.FRONTMATTER_YAML.at(f"{_NOT_READABLE}.", path)
     if not isinstance(document, _CommentedMap):
         return rules.FRONTMATTER_NOT_A_MAPPING.at(
             "The frontmatter is not made of `key: value` lines.", path, 1
@@ -144,11 +145,32 @@ def _plain(value: object) -> Value:
     return "" if value is None else str(value)
 
 
+_PROBLEMS: Final = (
+    ("JSONesque", "A value has brackets or braces without quotes around it"),
+    ("node anchor", "A value begins with `&` or `*`, which mean something else in YAML"),
+    ("tag token", "A value begins with `!`, which means something else in YAML"),
+    ("alias", "A value begins with `&` or `*`, which mean something else in YAML"),
+    ("anchor", "A value begins with `&` or `*`, which mean something else in YAML"),
+    ("uplicate key", "A key stands there twice"),
+    ("mapping values are not allowed", "A value holds `: ` and has no quotes around it"),
+    ("unexpected end of stream", "A quotation mark is opened and never closed"),
+    ("unexpected document separator", "A quotation mark is opened and never closed"),
+    ("'\\t'", "A tab stands where YAML takes only spaces"),
+    ("cannot start any token", "A value begins with a character that YAML keeps for itself"),
+    ("expected ':'", "A line has no `: ` between its key and its value"),
+    ("unknown escape", "A value in double quotes holds a backslash that YAML cannot read"),
+    ("expected <block end>", "A line is indented unlike its neighbours, or goes on behind a quote"),
+    ("<stream end>", "A line is indented unlike its neighbours, or goes on behind a quote"),
+)
+"""What the YAML reader says, as far as it is known by a piece of it, in words for people."""
+
+
 def _yaml_finding(error: Exception, path: str) -> Finding:
-    problem = getattr(error, "problem", None) or str(error)
+    said = f"{getattr(error, 'context', '')} {getattr(error, 'problem', '')} {error}"
+    problem = next((words for piece, words in _PROBLEMS if piece in said), _NOT_READABLE)
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     line = None if mark is None else mark.line + 1
-    return rules.FRONTMATTER_YAML.at(f"The YAML cannot be read: {shown(str(problem))}.", path, line)
+    return rules.FRONTMATTER_YAML.at(f"{problem}.", path, line)
 
 
 def unsafe_values(found: Frontmatter, path: str) -> Iterator[Finding]:

@@ -5,16 +5,22 @@ from collections.abc import Sequence
 
 def preferred_media_type(accept: str, offers: Sequence[str]) -> str:
     """The media type among `offers` that `accept` wants most, else the first of them."""
-    wanted: dict[str, float] = {}
-    for entry in accept.split(","):
-        media_type, *parameters = (part.strip().lower() for part in entry.split(";"))
-        wanted[media_type] = _quality(parameters)
+    wanted = qualities(accept)
 
     def liking(offer: str) -> float:
         ranges = (offer, f"{offer.partition('/')[0]}/*", "*/*")
         return next((wanted[each] for each in ranges if each in wanted), 0.0)
 
     return max(offers, key=liking)
+
+
+def qualities(header: str) -> dict[str, float]:
+    """What a header such as `Accept` names, in lower case, with how much each is wanted."""
+    wanted: dict[str, float] = {}
+    for entry in header.split(","):
+        name, *parameters = (part.strip().lower() for part in entry.split(";"))
+        wanted[name] = _quality(parameters)
+    return wanted
 
 
 def _quality(parameters: Sequence[str]) -> float:

@@ -10,12 +10,14 @@ MEDIA_TYPES: Final[dict[ReportForm, str]] = {
     "markdown": "text/markdown",
     "html": "text/html",
     "junit": "application/xml",
+    "attestation": "application/vnd.dsse.envelope.v1+json",
 }
 FILE_ENDINGS: Final[dict[ReportForm, str]] = {
     "json": "json",
     "markdown": "md",
     "html": "html",
     "junit": "xml",
+    "attestation": "intoto.json",
 }
 
 

@@ -13,8 +13,9 @@ from assay_agentkit.agents import Agent, build_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.fencing import fenced
 from assay_agentkit.meter import ModelMeter
+from assay_contracts.base import ModelUse
 from assay_contracts.reports import Report
-from assay_contracts.runs import ModelUse, RunKind, Trace
+from assay_contracts.runs import RunKind, Trace
 from assay_contracts.tasks import CheckResult, Task
 from assay_judge.adapters.files import READ_TOOLS, ReadOnlyFiles
 from assay_judge.adapters.session import AgentSession, Request

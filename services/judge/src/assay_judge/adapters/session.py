@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from assay_agentkit.agents import Agent, ask_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
-from assay_contracts.runs import ModelUse, Role
+from assay_contracts.base import ModelUse, Role
 
 T = TypeVar("T", bound=BaseModel)
 Request = str | list[str | dict[str, object]]

@@ -11,7 +11,7 @@ from typing import Final
 
 from assay_contracts.grades import BEST_GRADE, Lowering
 from assay_contracts.runs import Trace
-from assay_contracts.tasks import CheckResult, CommandCheck
+from assay_contracts.tasks import CheckResult, FileCheck, PatternCheck
 
 Fires = Callable[[Trace, Sequence[CheckResult]], bool]
 
@@ -34,7 +34,8 @@ def _no_check_shows_work(trace: Trace, checks: Sequence[CheckResult]) -> bool:
 
 
 def _shows_work(passed: CheckResult, trace: Trace) -> bool:
-    path = None if isinstance(passed.check, CommandCheck) else passed.check.path
+    check = passed.check
+    path = check.path if isinstance(check, FileCheck | PatternCheck) else None
     return not passed.passed_before or path in trace.files_made
 
 

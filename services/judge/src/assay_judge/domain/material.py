@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_contracts.runs import ProducedFile, Trace, TraceStep
-from assay_contracts.tasks import CheckResult, Task
+from assay_contracts.tasks import CheckResult, Task, TaskFile
 from assay_judge.domain.skill_words import without_skill_words
 
 LONGEST_OUTPUT: Final = 6_000
@@ -62,7 +62,7 @@ def grading_material(
         "task": {
             "prompt": task.prompt,
             "input_files": [
-                {"path": file.path, "content": shortened(file.content, LONGEST_FILE)}
+                {"path": file.path, "content": shortened(_words_of(file), LONGEST_FILE)}
                 for file in task.files
             ],
             "success_criterion": task.success_criterion,
@@ -79,7 +79,7 @@ def grading_material(
 
 def readable_files(task: Task, trace: Trace) -> dict[str, str]:
     """What the grader can read beside the request, by absolute path: the same things, whole."""
-    files = {f"{INPUTS}/{file.path}": file.content for file in task.files}
+    files = {f"{INPUTS}/{file.path}": _words_of(file) for file in task.files}
     files |= {
         f"{STEPS}/{number}.txt": _whole_step(step)
         for number, step in enumerate(trace.steps, start=1)
@@ -99,6 +99,12 @@ def pictures(trace: Trace) -> tuple[Picture, ...]:
         if (kind := file.note.partition(",")[0]) in _PICTURE_TYPES
     )
     return tuple(found)[:MOST_PICTURES]
+
+
+def _words_of(file: TaskFile) -> str:
+    if file.encoding == "text":
+        return file.content
+    return f"[{len(file.to_bytes())} bytes that are no text]"
 
 
 def how_it_ended(step: TraceStep) -> str:

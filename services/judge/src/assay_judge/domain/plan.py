@@ -138,7 +138,8 @@ class PlanRules:
                 yield f"the path {file.path!r} {_NOT_PLAIN}"
             if any(file.path == other.path for other in task.files[:number]):
                 yield f"the file {file.path!r} is given twice"
-            for leak in self.leaks(f"{file.path}\n{file.content}"):
+            words = file.content if file.encoding == "text" else ""
+            for leak in self.leaks(f"{file.path}\n{words}"):
                 yield f"the input file {file.path!r} gives the skill away: {leak}"
         for check in task.checks:
             yield from _check_problems(check)

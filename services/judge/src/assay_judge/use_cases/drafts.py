@@ -5,7 +5,6 @@ from typing import TypeVar
 
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure
-from assay_contracts.runs import ModelUse
 from assay_judge.ports import Session
 
 T = TypeVar("T")
@@ -30,6 +29,6 @@ async def ask_until_accepted(
     )
 
 
-def failure_of(work: str, failed: AgentFailed, use: ModelUse) -> Failure:
-    """What the agent's failure makes of the work, with the tokens that it cost."""
-    return Failure.of(failed.category, f"{work}: {failed.reason}", tokens=use.tokens)
+def failure_of(work: str, failed: AgentFailed) -> Failure:
+    """What the agent's failure makes of the work."""
+    return Failure.of(failed.category, f"{work}: {failed.reason}")

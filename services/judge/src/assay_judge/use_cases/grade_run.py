@@ -10,6 +10,7 @@ from assay_contracts.tasks import Task
 from assay_judge.domain.grading import final_grade, grade_problems
 from assay_judge.ports import Agents, Graders, StoreFailed, Traces
 from assay_judge.use_cases.drafts import ask_until_accepted, failure_of
+from assay_servicekit.spending import tell_costs
 
 _TRIES: Final = 3
 
@@ -26,6 +27,7 @@ class GradeRun:
     async def __call__(self, request: GradingRequested) -> Result:
         tasks = {task.task_id: task for task in request.tasks}
         graders = self.agents.graders(request.run_kind, tokens=request.token_budget)
+        tell_costs(graders.use)
         try:
             grades = await run_all(
                 self._grade(graders, tasks[outcome.task_id], outcome)
@@ -34,7 +36,7 @@ class GradeRun:
         except StoreFailed as error:
             return request.failed(Failure.of("bus", f"A trace could not be read: {error}"))
         except AgentFailed as failed:
-            return request.failed(failure_of("Grading", failed, graders.use()))
+            return request.failed(failure_of("Grading", failed))
         return RunGraded(
             validation_id=request.validation_id,
             step_id=request.step_id,

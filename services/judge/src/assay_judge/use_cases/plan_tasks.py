@@ -8,6 +8,7 @@ from assay_judge.domain.bundle import read_skill_files
 from assay_judge.domain.plan import as_near_misses, as_tasks, rules_for
 from assay_judge.ports import Agents, Bundles, StoreFailed
 from assay_judge.use_cases.drafts import ask_until_accepted, failure_of
+from assay_servicekit.spending import tell_costs
 from assay_skillkit.bundle import BundleUnreadable
 from assay_skillkit.document import parse_skill
 
@@ -34,6 +35,7 @@ class PlanTasks:
             paths=skill.paths,
         )
         session = self.agents.planner(skill, rules, count, known=known, tokens=request.token_budget)
+        tell_costs(session.use)
         try:
             plan = await ask_until_accepted(
                 session,
@@ -44,7 +46,7 @@ class PlanTasks:
                 tries=_TRIES,
             )
         except AgentFailed as failed:
-            return request.failed(failure_of("Planning", failed, session.use()))
+            return request.failed(failure_of("Planning", failed))
         return ValidationPlanned(
             validation_id=request.validation_id,
             step_id=request.step_id,

@@ -7,6 +7,7 @@ from assay_contracts.reports import ReportRequested, ReportWritten
 from assay_judge.domain.prose import as_prose, prose_problems
 from assay_judge.ports import Agents
 from assay_judge.use_cases.drafts import ask_until_accepted, failure_of
+from assay_servicekit.spending import tell_costs
 
 _TRIES: Final = 2
 
@@ -19,6 +20,7 @@ class WriteReport:
 
     async def __call__(self, request: ReportRequested) -> Result:
         session = self.agents.reporter(request.report, tokens=request.token_budget)
+        tell_costs(session.use)
         try:
             draft = await ask_until_accepted(
                 session,
@@ -26,7 +28,7 @@ class WriteReport:
                 tries=_TRIES,
             )
         except AgentFailed as failed:
-            return request.failed(failure_of("Report", failed, session.use()))
+            return request.failed(failure_of("Report", failed))
         return ReportWritten(
             validation_id=request.validation_id,
             step_id=request.step_id,

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from assay_agentkit.agents import AgentRun, build_agent, run_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.meter import ModelMeter
-from assay_contracts.runs import Bound, ModelUse, TraceStep
+from assay_contracts.base import ModelUse
+from assay_contracts.runs import Bound, TraceStep
 from assay_contracts.tasks import Task, TaskFile
 from assay_sandbox_runner.adapters.choice import StopAtChoice
 from assay_sandbox_runner.adapters.deepagents_backend import SandboxBackend
@@ -60,6 +61,7 @@ class ExecutingDeepAgents:
     model_calls: int
     stopwatch: Stopwatch
     meter: ModelMeter = field(default_factory=ModelMeter)
+    near_miss_meter: ModelMeter = field(default_factory=ModelMeter)
     installations: SharedInstallations = field(default_factory=SharedInstallations)
 
     async def work_on(
@@ -138,13 +140,18 @@ class ExecutingDeepAgents:
             meter=own_meter,
             middleware=[recorder, StopAtChoice()],
         )
-        await run_agent(agent, prompt, bounds=bounds, callbacks=[self.meter, own_meter])
+        await run_agent(agent, prompt, bounds=bounds, callbacks=[self.near_miss_meter, own_meter])
         if backend.lost:
             raise backend.lost
         return recorder.steps
 
     def model_use(self) -> ModelUse:
         return self.meter.use(role="executor", model=self.label, prompt_version=PROMPT_VERSION)
+
+    def near_miss_use(self) -> ModelUse:
+        return self.near_miss_meter.use(
+            role="executor", model=self.label, prompt_version=PROMPT_VERSION
+        )
 
     def was_installing(self) -> bool:
         return self.installations.interrupted

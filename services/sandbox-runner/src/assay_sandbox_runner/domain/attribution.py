@@ -3,18 +3,20 @@
 | what the trace shows | the task was done |
 |---|---|
 | nothing of the skill was read or run | without it |
-| programs of the skill were run, and every run of every one of them failed | around it |
+| programs of the skill were run, and every run of every one failed or was hindered | around it |
+| they ended well, and the result has other figures: theirs were set aside | around it |
 | anything else | with it |
 
 A program *fails* when it crashes (a traceback through its files, a signal, a time-out, a file that
 is not there) or when it ends with an error of its own making. The second is a result and no failure
 where the skill says so itself ("exits with 1 if something is found"): a program that refuses bad
-input on purpose does what it is for.
+input on purpose does what it is for. A failure in whose way an obstacle stood that is not the
+skill's is *hindered*: no success, and nothing against the skill either.
 """
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +28,7 @@ FIRST_SIGNAL: Final = 128
 NOT_RUNNABLE: Final = (126, 127)
 _ERROR_CHARS: Final = 500
 _COMMAND_CHARS: Final = 400
+_SAID_CHARS: Final = 200
 _SAYS_SO: Final = re.compile(
     r"\bexit(?:s|ed|ing)?(?:[ -](?:code|status|with|value))*[ :=`]*[1-9]\d*\b"
     r"|\b(?:non-?zero|nonzero)\b(?:[ -]\w+){0,2}[ -](?:exit|status|code)?"
@@ -58,38 +61,62 @@ class RanProgram:
     """Of the whole line."""
 
 
-def attribute_task(ran: Sequence[RanProgram], *, was_used: bool, manual: str) -> Attribution:
+def attribute_task(
+    ran: Sequence[RanProgram],
+    *,
+    was_used: bool,
+    manual: str,
+    hindered_steps: Collection[int] = (),
+    results_set_aside: bool = False,
+) -> Attribution:
     """What part the skill had in the task.
 
     Args:
         ran: Its programs that were run, in order.
         was_used: Whether anything of the skill was read or run.
         manual: The text of its SKILL.md.
+        hindered_steps: Those in whose way stood what is not the skill's.
+        results_set_aside: Whether the result has other figures than its programs gave.
     """
     errors_are_results = _SAYS_SO.search(manual) is not None
-    runs = tuple(_run(each, errors_are_results=errors_are_results) for each in ran)
+    runs = tuple(
+        _run(each, errors_are_results=errors_are_results, hindered=each.step in hindered_steps)
+        for each in ran
+    )
+    if results_set_aside:
+        runs = tuple(map(_set_aside, runs, ran))
     if not was_used:
         return Attribution(kind="without")
-    around = bool(runs) and all(run.failed for run in runs)
+    around = bool(runs) and all(run.failed or run.ended == "hindered" for run in runs)
     return Attribution(kind="around" if around else "with", programs=_listed(runs))
 
 
 def _listed(runs: tuple[ProgramRun, ...]) -> tuple[ProgramRun, ...]:
     """The first of many, and every program's first success among them: it decides."""
-    first_success = {run.program: run for run in reversed(runs) if not run.failed}
+    first_success = {
+        run.program: run for run in reversed(runs) if run.ended in ("worked", "unclear")
+    }
     chosen = [*first_success.values(), *(run for run in runs if run not in first_success.values())]
     return tuple(sorted(chosen[:LISTED_RUNS], key=lambda run: run.step))
 
 
-def _run(ran: RanProgram, *, errors_are_results: bool) -> ProgramRun:
+def _run(ran: RanProgram, *, errors_are_results: bool, hindered: bool) -> ProgramRun:
     ended, error = how_it_ended(ran, errors_are_results=errors_are_results)
     return ProgramRun(
         program=ran.program,
         command=ran.command[:_COMMAND_CHARS],
         step=ran.step,
-        ended=ended,
+        ended="hindered" if hindered and ended in ("refused", "crashed") else ended,
         error=error[:_ERROR_CHARS],
     )
+
+
+def _set_aside(run: ProgramRun, ran: RanProgram) -> ProgramRun:
+    if run.ended not in ("worked", "unclear"):
+        return run
+    said = " ".join(ran.output.split())[:_SAID_CHARS]
+    error = f"what it gave ({said}) is not in the result, which the agent worked out itself"
+    return run.model_copy(update={"ended": "set_aside", "error": error})
 
 
 def how_it_ended(ran: RanProgram, *, errors_are_results: bool) -> tuple[ProgramEnd, str]:

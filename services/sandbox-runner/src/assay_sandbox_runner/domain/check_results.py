@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from assay_contracts.tasks import CheckResult, FileCheck, Task
+from assay_contracts.tasks import CheckResult, CheckTrial, FileCheck, Task
 
 
 def prove_nothing(task: Task, before: Sequence[CheckResult]) -> bool:
@@ -19,13 +19,23 @@ def prove_nothing(task: Task, before: Sequence[CheckResult]) -> bool:
     )
 
 
-def with_results_before(
-    after: Sequence[CheckResult], before: Sequence[CheckResult]
+def as_trials(before: Sequence[CheckResult]) -> tuple[CheckTrial, ...]:
+    """What results on nothing but the input files say of their checks."""
+    return tuple(CheckTrial(passes_on_inputs=result.passed) for result in before)
+
+
+def with_trials(
+    after: Sequence[CheckResult], trials: Sequence[CheckTrial]
 ) -> tuple[CheckResult, ...]:
-    """The results after the work, each with what it was before if that was looked at."""
-    if not before:
+    """The results after the work, each with how its check fared when it was tried, if it was."""
+    if not trials:
         return tuple(after)
     return tuple(
-        late.model_copy(update={"passed_before": early.passed})
-        for early, late in zip(before, after, strict=True)
+        late.model_copy(
+            update={
+                "passed_before": trial.passes_on_inputs,
+                "passed_on_reference": trial.passes_on_reference,
+            }
+        )
+        for trial, late in zip(trials, after, strict=True)
     )

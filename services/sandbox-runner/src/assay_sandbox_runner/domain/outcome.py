@@ -9,6 +9,7 @@ from assay_sandbox_runner.domain.text import clip
 _ANSWER_CHARS: Final = 4000
 _LISTED_FILES: Final = 20
 _LISTED_ACTIONS: Final = 12
+_LISTED_OBSTACLES: Final = 20
 _LINE_CHARS: Final = 200
 """Of one action or one path."""
 
@@ -27,6 +28,7 @@ def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
         seconds=seconds,
         answer=clip(trace.answer, _ANSWER_CHARS).text,
         attribution=trace.attribution,
+        obstacles=trace.obstacles[:_LISTED_OBSTACLES],
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from assay_contracts.tasks import Check, CommandCheck, PatternCheck, Task
+from assay_contracts.tasks import Check, CommandCheck, PatternCheck, ProgramCheck, Task
 from assay_sandbox_runner.domain.text import Clipped
 
 MOST_FILES: Final = 50
@@ -86,15 +86,26 @@ def _rank(path: str, task: Task, *, is_made: bool) -> Rank | None:
     is_asked_for = _is_word_of(path, task.prompt)
     if not is_made:
         return Rank.GIVEN if is_asked_for else None
-    if _INSTALLED.search(path):
+    if is_installed(path):
         return Rank.INSTALLED
     return Rank.ASKED_FOR if is_asked_for else Rank.MADE
 
 
+def asked_for(task: Task, made: Collection[str]) -> tuple[str, ...]:
+    """Those of the files made that the task's checks or its prompt name."""
+    ranks = {path: _rank(path, task, is_made=True) for path in made}
+    return tuple(path for path, rank in ranks.items() if rank in (Rank.CHECKED, Rank.ASKED_FOR))
+
+
+def is_installed(path: str) -> bool:
+    """Whether the file belongs to something that was installed into the task's folder."""
+    return _INSTALLED.search(path) is not None
+
+
 def names_file(check: Check, path: str) -> bool:
     """Whether the check is about the file."""
-    if isinstance(check, CommandCheck):
-        return _is_word_of(path, check.command)
+    if isinstance(check, CommandCheck | ProgramCheck):
+        return _is_word_of(path, _code(check))
     return check.path is not None and check.path.removeprefix("./") == path
 
 
@@ -104,7 +115,9 @@ def _is_word_of(path: str, text: str) -> bool:
 
 def checked_paths(checks: Iterable[Check]) -> tuple[str, ...]:
     """The paths that checks give as such."""
-    paths = (None if isinstance(check, CommandCheck) else check.path for check in checks)
+    paths = (
+        None if isinstance(check, CommandCheck | ProgramCheck) else check.path for check in checks
+    )
     return tuple(dict.fromkeys(path for path in paths if path))
 
 
@@ -122,11 +135,15 @@ def quoted_passages(path: str, text: str, checks: Iterable[Check]) -> tuple[Span
     found = (
         (at, at + len(word))
         for check in checks
-        if isinstance(check, CommandCheck) and names_file(check, path)
-        for word in _words(check.command)
+        if isinstance(check, CommandCheck | ProgramCheck) and names_file(check, path)
+        for word in _words(_code(check))
         if len(word) >= _SHORTEST_WORD and (at := text.find(word)) >= 0
     )
     return tuple(sorted(set(found)))
+
+
+def _code(check: CommandCheck | ProgramCheck) -> str:
+    return check.command if isinstance(check, CommandCheck) else check.source
 
 
 def _words(command: str) -> list[str]:

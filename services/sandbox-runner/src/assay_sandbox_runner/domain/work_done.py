@@ -1,7 +1,6 @@
 """What an executing agent did about one task. Pure."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from assay_contracts.runs import Bound, TraceStep
 
@@ -19,6 +18,3 @@ class WorkDone:
         """What the agent's commands printed, then its answer."""
         printed = (step.output for step in self.steps if step.tool == "execute" and not step.failed)
         return "\n".join((*printed, self.answer))
-
-
-NOTHING_DONE: Final = WorkDone(steps=(), answer="", bounds_hit=())

@@ -43,11 +43,13 @@ from assay_sandbox_runner.ports import (
     StoreFailed,
     Traces,
 )
+from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
 from assay_sandboxes.port import EndedRun, Limits, SandboxProvider, SandboxUnavailable
+from assay_servicekit.spending import tell_costs
 from assay_skillkit.names import ascii_label
 
 _WITH_NETWORK: Final[tuple[RunKind, ...]] = ("online", "control", "mending")
@@ -76,6 +78,7 @@ class CarryOutRun:
     progress: Progress
     agents_for_run: AgentsForRun
     work_on_task: WorkOnTask
+    clean_sandboxes: CleanSandboxes
     try_near_misses: TryNearMisses
     install_packages: InstallPackages
     find_other_versions: FindOtherVersions
@@ -89,6 +92,8 @@ class CarryOutRun:
         """What came of the tasks; or why the platform could not find out."""
         stopwatch = Stopwatch()
         agents = self.agents_for_run(stopwatch)
+        tell_costs(agents.model_use)
+        tell_costs(agents.near_miss_use)
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
                 return await self._carry_out(request, agents, stopwatch)
@@ -137,6 +142,7 @@ class CarryOutRun:
             offered=packages.other_versions,
             install_failure=install_failure,
             model=model,
+            near_miss_model=agents.near_miss_use() if request.near_misses else None,
             timings=RunTimings(
                 wall=time.perf_counter() - began, model=model.seconds, commands=stopwatch.seconds
             ),
@@ -150,10 +156,12 @@ class CarryOutRun:
         opened = await self.environments.open(
             request.base, skill=request.skill_name, without=request.without
         )
+        name = ascii_label(f"{request.step_id}.{request.attempt}")
         async with (
             self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
+            self.clean_sandboxes.lazily(f"{name}-checks") as clean,
             self.provider.open(
-                name=ascii_label(f"{request.step_id}.{request.attempt}"),
+                name=name,
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
                 environment=opened.environment,
@@ -168,6 +176,7 @@ class CarryOutRun:
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
+                clean=clean,
             )
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
@@ -260,7 +269,6 @@ def _failed(
         Failure.of(
             category,
             reason,
-            tokens=agents.model_use().tokens,
             while_installing=agents.was_installing(),
         )
     )

@@ -1,6 +1,5 @@
 import posixpath
 import re
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,29 +9,40 @@ from typing import Final
 from assay_agentkit.concurrency import run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.attribution import Attribution
-from assay_contracts.runs import RunRequested, SkillUse, TaskOutcome, Trace, TraceStep
+from assay_contracts.runs import (
+    ProducedFile,
+    RunRequested,
+    SkillUse,
+    TaskOutcome,
+    Trace,
+    TraceStep,
+)
 from assay_contracts.tasks import CheckResult, Task
 from assay_sandbox_runner.domain.attribution import attribute_task
-from assay_sandbox_runner.domain.check_results import prove_nothing, with_results_before
+from assay_sandbox_runner.domain.check_results import as_trials, prove_nothing, with_trials
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
-from assay_sandbox_runner.domain.produced_files import checked_paths
+from assay_sandbox_runner.domain.produced_files import asked_for, checked_paths
 from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.result_files import ResultFiles
+from assay_sandbox_runner.domain.result_origin import Results, set_aside
 from assay_sandbox_runner.domain.skill_text import passages_of, skill_files_read
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
-from assay_sandbox_runner.domain.work_done import NOTHING_DONE
 from assay_sandbox_runner.ports import Bundles, ExecutingAgents, MountedSkills
 from assay_sandbox_runner.use_cases.check_task import CheckTask
+from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandbox
 from assay_sandbox_runner.use_cases.read_results import ReadResults
-from assay_sandboxes.port import SKILLS, WORKSPACE, OpenedEnvironment, Sandbox, SandboxUnavailable
+from assay_sandbox_runner.use_cases.task_folder import (
+    ListedFile,
+    copy_results,
+    list_files,
+    make_task_folder,
+)
+from assay_sandboxes.port import SKILLS, WORKSPACE, OpenedEnvironment, Sandbox
 
 _LISTED_FILES: Final = 200
-_LIST_FILES: Final = (
-    "find . -type f -not -path '*/__pycache__/*' -printf '%s %T@ %P\\0' | head -c 100000"
-)
-_PRINT_NAMED: Final = "-printf '%s %T@ %p\\0'"
-_SIZE_AND_TIME_THEN_PATH: Final = re.compile(r"(\S+ \S+) (.+)", re.DOTALL)
+_SECONDS: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +59,8 @@ class OpenRun:
     agents: ExecutingAgents
     stopwatch: Stopwatch
     """Runs while a command in the sandbox does."""
+    clean: CleanSandbox
+    """Where the tasks' checks run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +97,9 @@ class WorkOnTask:
         """
         started, began = datetime.now(UTC), time.perf_counter()
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
-        await _make_folder(run.sandbox, folder, task)
+        await make_task_folder(run.sandbox, folder, task)
         named = checked_paths(task.checks)
-        given = await _files_in(run.sandbox, folder, named)
+        given = await list_files(run.sandbox, folder, named)
         work, checked_before = await run_both(
             run.agents.work_on(
                 task,
@@ -97,18 +109,15 @@ class WorkOnTask:
                 seconds=seconds,
                 tokens=tokens,
             ),
-            # In a folder of its own, so that it need not keep the agent waiting.
+            # Elsewhere, so that it need not keep the agent waiting.
             self._check_before_work(task, run),
         )
-        left = await _files_in(run.sandbox, folder, named)
-        made = files_made(given, left)
-        # Before the checks, whose commands may change files.
+        left = await list_files(run.sandbox, folder, named)
+        made = files_made(_stamps(given), _stamps(left))
         produced = await self.read_results(
             task, sandbox=run.sandbox, folder=folder, sizes=_sizes(left), made=made
         )
-        checked = await self.check(
-            task.checks, work, sandbox=run.sandbox, folder=folder, stopwatch=run.stopwatch
-        )
+        checked = await self._check(task, run, left, output=work.output)
         used = skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder)
         trace = Trace(
             task_id=task.task_id,
@@ -118,8 +127,10 @@ class WorkOnTask:
             files_made=made[:_LISTED_FILES],
             produced=produced,
             skills_used=used,
-            attribution=_attribution(run, work.steps, used, folder),
-            checks=with_results_before(checked, checked_before),
+            attribution=_attribution(
+                run, work.steps, used, folder, _results(task, produced, made, left)
+            ),
+            checks=with_trials(checked, task.trials or as_trials(checked_before)),
             bounds_hit=work.bounds_hit,
         )
         key = f"{run.request.step_id}/{run.request.attempt}/{task.task_id}.json"
@@ -141,17 +152,23 @@ class WorkOnTask:
             marked.append(step.model_copy(update={"skill_text": passages}) if passages else step)
         return tuple(marked)
 
-    async def _check_before_work(self, task: Task, run: OpenRun) -> tuple[CheckResult, ...]:
-        """What the checks say of the input files alone, tried in a folder that goes away again."""
-        # On a snapshot, what an earlier run installed may satisfy checks on its own.
-        if run.request.kind not in ("online", "control") or not task.checks:
+    async def _check(
+        self, task: Task, run: OpenRun, left: Mapping[str, ListedFile], *, output: str
+    ) -> tuple[CheckResult, ...]:
+        """What the checks say of the files that are left, a copy of which is all they see."""
+        if not task.checks:
             return ()
-        folder = posixpath.join(WORKSPACE, "before", task.task_id)
-        await _make_folder(run.sandbox, folder, task)
-        results = await self.check(
-            task.checks, NOTHING_DONE, sandbox=run.sandbox, folder=folder, stopwatch=run.stopwatch
-        )
-        await run.sandbox.execute(f"rm -rf {folder}")
+        folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
+        files = await copy_results(run.sandbox, folder, left, checked_paths(task.checks))
+        with run.stopwatch.running():
+            return await self.check(task.checks, files, output=output, clean=run.clean)
+
+    async def _check_before_work(self, task: Task, run: OpenRun) -> tuple[CheckResult, ...]:
+        """What the checks say of the input files alone, where the plan does not tell."""
+        if task.trials or not task.checks:
+            return ()
+        inputs = ResultFiles.of(task.files)
+        results = await self.check(task.checks, inputs, output="", clean=run.clean)
         if prove_nothing(task, results):
             raise AgentFailed(
                 "model",
@@ -162,48 +179,47 @@ class WorkOnTask:
 
 
 def _attribution(
-    run: OpenRun, steps: Sequence[TraceStep], used: Sequence[SkillUse], folder: str
+    run: OpenRun,
+    steps: Sequence[TraceStep],
+    used: Sequence[SkillUse],
+    folder: str,
+    results: Results,
 ) -> Attribution | None:
     """What part the skill that the task is about had in it; none where agents are not shown it."""
     skill = run.request.skill_name
     files = run.skills.files.get(skill)
     if files is None:
         return None
+    ran = programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
     return attribute_task(
-        programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
+        ran,
         was_used=any(use.skill == skill for use in used),
         manual=run.manual,
+        results_set_aside=set_aside(steps, ran, results),
     )
 
 
-async def _make_folder(sandbox: Sandbox, folder: str, task: Task) -> None:
-    """Make the task's folder and put its input files there."""
-    made = await sandbox.execute(f"mkdir -p {folder}")
-    if made.exit_code != 0:
-        raise SandboxUnavailable(f"The task's folder could not be made: {made.output[:500]}")
-    answers = await sandbox.upload(
-        [(posixpath.join(folder, file.path), file.content.encode()) for file in task.files]
+def _results(
+    task: Task,
+    produced: Sequence[ProducedFile],
+    made: Sequence[str],
+    left: Mapping[str, ListedFile],
+) -> Results:
+    return Results(
+        asked_for=frozenset(asked_for(task, made)),
+        written={
+            path: float(file.changed)
+            for path, file in left.items()
+            if _SECONDS.fullmatch(file.changed)
+        },
+        texts={file.path: file.text for file in produced},
+        given="\n".join((task.prompt, *(f.content for f in task.files if f.encoding == "text"))),
     )
-    for answer in answers:
-        if answer is not None:
-            raise SandboxUnavailable(
-                f"Input file {answer.path} could not be put into the sandbox: {answer.problem}"
-            )
 
 
-async def _files_in(sandbox: Sandbox, folder: str, named: Sequence[str]) -> dict[str, str]:
-    """Each file below the folder with its size and time of change, the first of very many.
-
-    Those in `named` are there however many there are.
-    """
-    command = _LIST_FILES
-    if named:
-        paths = " ".join(shlex.quote(f"./{path}") for path in named)
-        command = f"find -L {paths} -maxdepth 0 -type f {_PRINT_NAMED} 2>/dev/null; {command}"
-    listed = (await sandbox.execute(command, cwd=folder)).stdout
-    entries = map(_SIZE_AND_TIME_THEN_PATH.fullmatch, listed.split("\0"))
-    return {entry[2].removeprefix("./"): entry[1] for entry in entries if entry}
+def _stamps(files: Mapping[str, ListedFile]) -> dict[str, str]:
+    return {path: file.stamp for path, file in files.items()}
 
 
-def _sizes(stamps: Mapping[str, str]) -> dict[str, int]:
-    return {path: int(stamp.split()[0]) for path, stamp in stamps.items()}
+def _sizes(files: Mapping[str, ListedFile]) -> dict[str, int]:
+    return {path: file.size for path, file in files.items()}

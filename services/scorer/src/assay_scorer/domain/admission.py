@@ -1,8 +1,9 @@
 """How many validations may start: fresh uploads and full tests each have places of their own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay_contracts.reports import DependencyMode
+from assay_scorer.domain.money import MoneyRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class AdmissionRules:
     """Whether the tasks are tried without the skill too, where an LLM takes part."""
     min_lift: float | None = None
     """What a skill has to add to pass, in grades; none means that nothing is demanded."""
+
+    money: MoneyRules = field(default_factory=MoneyRules)
 
     def room(self, under_way: UnderWay) -> int:
         """How many more validations may start."""

@@ -29,13 +29,14 @@ from datetime import datetime
 from assay_contracts.base import Failure
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import ReportWritten
-from assay_contracts.runs import RunFinished
+from assay_contracts.runs import Installation, RunFinished
 from assay_contracts.scores import ONLINE_PASS_MARK, OVERALL_PASS_MARK
 from assay_contracts.validations import ValidationPlanned
 from assay_scorer.domain import failures, layer2, reasons
 from assay_scorer.domain.beside import begin_control, control_answered
 from assay_scorer.domain.conflicts import conflicts
 from assay_scorer.domain.decisions import Decision, conclude, enter, finish
+from assay_scorer.domain.hindrances import best_case
 from assay_scorer.domain.inputs import (
     Admitted,
     Cancelled,
@@ -45,6 +46,7 @@ from assay_scorer.domain.inputs import (
     WentQuiet,
     WorkerResult,
 )
+from assay_scorer.domain.spending import charged
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
@@ -52,7 +54,7 @@ from assay_scorer.domain.work_items import WorkItem
 
 def decide(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
     """The validation after what is `given`, and what to say because of it."""
-    decision = _next(validation, given, now)
+    decision = failures.within_money(_next(charged(validation, given), given, now), now)
     unused = _unused_candidate(decision.validation, given)
     if unused is None:
         return decision
@@ -102,6 +104,7 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "dependency_mode": admitted.dependency_mode,
             "wants_control": admitted.control,
             "min_lift": admitted.min_lift,
+            "money": admitted.money,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -149,17 +152,15 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
     assert scores is not None
     found = conflicts(validation.demands, validation.package_changes)
     scored = validation.model_copy(update={"scores": scores, "conflicts": found})
+    if (uninstalled := scored.uninstalled) is not None:
+        return _without_dependencies(scored, uninstalled, now)
     if any(defect.main_path for defect in scored.defects):
         return conclude(scored, "failed", reasons.defective(scored.defects), now)
     if scores.completion >= ONLINE_PASS_MARK:
         if scored.forbidden:
             return conclude(scored, "failed", reasons.undeclared(scored), now)
         return enter(scored, "offline_run", now)
-    reason = (
-        f"Completion is {scores.completion:g}, below {ONLINE_PASS_MARK:g}: the tasks were not done "
-        f"online, so there was no offline run."
-    )
-    return conclude(scored, "failed", reason, now)
+    return _failed_unless_hindered(scored, reasons.not_done(scored), now)
 
 
 def _graded_offline(validation: Validation, now: datetime) -> Decision:
@@ -168,7 +169,7 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
     scored = validation.model_copy(update={"scores": scores})
     if scores.overall < OVERALL_PASS_MARK:
         reason = f"The overall score {scores.overall:g} is below {OVERALL_PASS_MARK:g}."
-        return conclude(scored, "failed", reason, now)
+        return _failed_unless_hindered(scored, reason, now)
     if scored.forbidden:
         return conclude(scored, "failed", reasons.undeclared(scored), now)
     if scored.unexercised:
@@ -176,5 +177,26 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
         return conclude(unscored, "inconclusive", reasons.unexercised(scored.unexercised), now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
     if not approved or scored.is_full_test:
-        return conclude(scored, "passed", reasons.reached(scores), now)
+        reason = reasons.reached(scores) + reasons.hindered_in_part(scored.hindered)
+        return conclude(scored, "passed", reason, now)
     return layer2.ask_for_regressions(scored, approved)
+
+
+def _without_dependencies(validation: Validation, failed: Installation, now: datetime) -> Decision:
+    """What it declares could not be installed: its own fault, or nothing is known of it."""
+    stopped = validation.model_copy(update={"cause": "installing"})
+    if failed.is_the_skills:
+        return conclude(stopped, "failed", reasons.not_installed(failed), now)
+    unscored = stopped.model_copy(update={"scores": None})
+    return conclude(unscored, "inconclusive", reasons.not_installed(failed), now)
+
+
+def _failed_unless_hindered(validation: Validation, reason: str, now: datetime) -> Decision:
+    """It fails, unless it might have passed had nothing stood in the way of its tasks."""
+    assert validation.observed is not None
+    best = best_case(validation.observed, validation.hindered)
+    might_pass = best.completion >= ONLINE_PASS_MARK and best.overall >= OVERALL_PASS_MARK
+    if not validation.hindered or not might_pass:
+        return conclude(validation, "failed", reason, now)
+    unscored = validation.model_copy(update={"scores": None})
+    return conclude(unscored, "inconclusive", reasons.hindered(validation.hindered), now)

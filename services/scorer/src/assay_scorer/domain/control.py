@@ -6,15 +6,13 @@ demands a lift, and its failure is never the validation's.
 
 from typing import Final
 
-from assay_contracts.base import Failure, Model, Result
+from assay_contracts.base import Failure, Model, ModelUse, Result
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import ControlReport, ControlTask, LiftEffect
-from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.runs import RunFinished
 
 MEASURABLE: Final = 0.5
 """Mean difference, in grades, below which grades are not told apart."""
-TOKEN_SHARES: Final = {"control_run": 30, "control_grading": 10}
-"""Percent of what the rest of the validation may use, and beside it."""
 
 
 class Control(Model):
@@ -24,8 +22,6 @@ class Control(Model):
     graded: RunGraded | None = None
     failure: str | None = None
     """Why it was given up."""
-    wasted_tokens: int = 0
-    """What failed attempts have cost."""
 
     @property
     def models(self) -> tuple[ModelUse, ...]:
@@ -43,9 +39,6 @@ class Control(Model):
     def failed(self, failure: Failure) -> "Control":
         """Given up for good."""
         return self.model_copy(update={"failure": f"{failure.category}: {failure.reason}"})
-
-    def charged(self, tokens: int) -> "Control":
-        return self.model_copy(update={"wasted_tokens": self.wasted_tokens + tokens})
 
     def compared_with(self, graded: RunGraded | None) -> ControlReport:
         """The grades with the skill and without it, or why there are none."""

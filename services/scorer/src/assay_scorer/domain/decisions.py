@@ -1,11 +1,13 @@
 """What the conductor decides, and the few moves that every decision is made of."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from assay_contracts.base import Message
 from assay_contracts.validations import ProgressStep, Verdict
+from assay_scorer.domain.ledger import entered, lost
 from assay_scorer.domain.report import completion_of
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up, work_for
@@ -44,8 +46,9 @@ def enter(validation: Validation, step: ProgressStep, now: datetime) -> Decision
     if step == "mending":
         # As long again: every approved skill is tested again, and the one under test with them.
         changes["deadline"] = now + validation.limit
-    entered = validation.model_copy(update=changes)
-    return Decision(entered).and_say(work_for(entered, item))
+    left = validation.pieces if step == "reporting" else validation.awaited
+    asked = dropping(validation, left).model_copy(update=changes)
+    return Decision(asked).and_say(work_for(asked, item))
 
 
 def ask_again(validation: Validation, item: WorkItem, delay: timedelta) -> Decision:
@@ -60,7 +63,16 @@ def with_items(
 ) -> Validation:
     """What it waits for once an item is answered: the others, and these instead of it."""
     others = tuple(each for each in validation.pieces if each.key != answered.key)
-    return validation.model_copy(update={"pieces": (*others, *instead)})
+    without = dropping(validation, (answered,))
+    return without.model_copy(update={"pieces": (*others, *instead)})
+
+
+def dropping(validation: Validation, items: Iterable[WorkItem]) -> Validation:
+    """With a charge for each of these items that nobody has said the cost of, and may never."""
+    ledger = validation.ledger
+    for item in items:
+        ledger = entered(ledger, lost(item))
+    return validation.model_copy(update={"ledger": ledger})
 
 
 def conclude(validation: Validation, verdict: Verdict, reason: str, now: datetime) -> Decision:
@@ -117,7 +129,9 @@ def end_inconclusive(validation: Validation, reason: str, now: datetime) -> Deci
 
 def finish(validation: Validation, now: datetime) -> Decision:
     """End it with the verdict it has; its candidate goes, unless it waits for review."""
-    finished = validation.model_copy(update={"step": "done", "pieces": (), "completed_at": now})
+    finished = dropping(validation, validation.pieces).model_copy(
+        update={"step": "done", "pieces": (), "completed_at": now}
+    )
     decision = Decision(finished).and_say(completion_of(finished))
     waits_for_review = finished.verdict == "passed" and not finished.is_full_test
     if finished.candidate is None or waits_for_review:

@@ -2,11 +2,12 @@
 
 from uuid import UUID
 
-from assay_contracts.base import Model
+from assay_contracts.base import Model, ModelUse
 from assay_contracts.grades import DONE_GRADE, RunGraded, is_done
-from assay_contracts.runs import ModelUse, MountedSkill, RunFinished
+from assay_contracts.runs import MountedSkill, RunFinished
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import Task, TaskId
+from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 
 
 def version_label(number: int) -> str:
@@ -80,8 +81,6 @@ class Regression(Model):
     skill: ApprovedSkill
     run: RunFinished | None = None
     graded: RunGraded | None = None
-    wasted_tokens: int = 0
-    """What failed attempts have cost."""
 
     @property
     def failed_tasks(self) -> tuple[TaskId, ...]:
@@ -89,27 +88,18 @@ class Regression(Model):
         return failed_tasks(self.skill, self.run, self.graded)
 
     @property
+    def hindered(self) -> tuple[Hindered, ...]:
+        """Those of them that a limit of ours stood in the way of."""
+        failed = self.failed_tasks
+        found = hindered_tasks("regression", self.run, self.graded.grades if self.graded else ())
+        return tuple(each for each in found if each.task_id in failed)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a task is no longer completed, for no fault of ours."""
+        return len(self.hindered) < len(self.failed_tasks)
+
+    @property
     def models(self) -> tuple[ModelUse, ...]:
         uses = (self.run.model if self.run else None, self.graded.model if self.graded else None)
         return tuple(use for use in uses if use is not None)
-
-
-def summed(uses: tuple[ModelUse, ...]) -> tuple[ModelUse, ...]:
-    """One entry for each role, model and prompt, with what all its uses cost together."""
-    totals: dict[tuple[str, str, str], ModelUse] = {}
-    for use in uses:
-        key = (use.role, use.model, use.prompt_version)
-        so_far = totals.get(key)
-        totals[key] = use if so_far is None else _added(so_far, use)
-    return tuple(totals.values())
-
-
-def _added(one: ModelUse, other: ModelUse) -> ModelUse:
-    return one.model_copy(
-        update={
-            "calls": one.calls + other.calls,
-            "input_tokens": one.input_tokens + other.input_tokens,
-            "output_tokens": one.output_tokens + other.output_tokens,
-            "seconds": one.seconds + other.seconds,
-        }
-    )

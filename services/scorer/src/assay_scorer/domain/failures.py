@@ -1,15 +1,19 @@
 """What becomes of a validation when work fails, its time is up, or somebody cancels it."""
 
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeGuard
 
-from assay_contracts.base import Failure
-from assay_contracts.validations import CleanupRequested
+from assay_contracts.base import Failure, Message, Work
+from assay_contracts.grades import GradingRequested
+from assay_contracts.reports import ReportRequested
+from assay_contracts.runs import RunRequested
+from assay_contracts.validations import CleanupRequested, ValidationRequested
 from assay_scorer.domain import mending
 from assay_scorer.domain.beside import control_failed, without_control
+from assay_scorer.domain.budgets import money_is_spent
 from assay_scorer.domain.decisions import Decision, ask_again, end_inconclusive, finish
 from assay_scorer.domain.inputs import Cancelled, DeadlinePassed, GivenUp
-from assay_scorer.domain.layer2 import failure_stands, with_regression
+from assay_scorer.domain.layer2 import failure_stands
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
@@ -29,9 +33,8 @@ def work_failed(
         return ask_again(validation, item.model_copy(update={"lane": "solo"}), timedelta(0))
     failures = item.failures + 1
     if failure.category not in ("worker_died", "budget") and failures < TRIES:
-        charged = _charged(validation, item, failure.tokens)
         failed_again = item.model_copy(update={"failures": failures})
-        return ask_again(charged, failed_again, FIRST_DELAY * 2 ** (failures - 1))
+        return ask_again(validation, failed_again, FIRST_DELAY * 2 ** (failures - 1))
     if item.is_control:
         return control_failed(validation, item, failure, now)
     if validation.step == "reporting":
@@ -48,15 +51,26 @@ def work_failed(
     return end_inconclusive(validation.model_copy(update={"cause": cause}), reason, now)
 
 
-def _charged(validation: Validation, item: WorkItem, tokens: int) -> Validation:
-    if item.is_control and validation.control is not None:
-        return validation.model_copy(update={"control": validation.control.charged(tokens)})
-    if item.skill is None:
-        return validation.model_copy(update={"wasted_tokens": validation.wasted_tokens + tokens})
-    if validation.step == "mending":
-        return mending.charged(validation, item, tokens)
-    wasted = validation.regression(item.skill).wasted_tokens + tokens
-    return with_regression(validation, item, {"wasted_tokens": wasted})
+def within_money(decision: Decision, now: datetime) -> Decision:
+    """The decision, as long as there is money for what it asks; else what is done without it."""
+    spent = money_is_spent(decision.validation)
+    costly = [each.message for each in decision.outgoing if _costs_money(each.message)]
+    if spent is None or not costly:
+        return decision
+    free = tuple(each for each in decision.outgoing if not _costs_money(each.message))
+    after = Decision(decision.validation, free)
+    for work in costly:
+        item = after.validation.open_item(work.step_id)
+        if item is not None:
+            gone_without = work_failed(after.validation, item, spent, now)
+            after = Decision(gone_without.validation, (*after.outgoing, *gone_without.outgoing))
+    return within_money(after, now)
+
+
+def _costs_money(message: Message) -> TypeGuard[Work]:
+    if isinstance(message, RunRequested):
+        return bool(message.tasks)
+    return isinstance(message, ValidationRequested | GradingRequested | ReportRequested)
 
 
 def out_of_time(validation: Validation, given: DeadlinePassed | GivenUp, now: datetime) -> Decision:

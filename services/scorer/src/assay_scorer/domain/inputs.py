@@ -6,6 +6,7 @@ from assay_contracts.reports import DependencyMode, ReportWritten
 from assay_contracts.runs import RunFinished
 from assay_contracts.validations import ValidationPlanned
 from assay_scorer.domain.environment import Environment
+from assay_scorer.domain.money import MoneyRules
 
 
 class Admitted(Model):
@@ -19,6 +20,7 @@ class Admitted(Model):
     """Whether the tasks are tried without the skill too, where an LLM takes part."""
     min_lift: float | None = None
     """What a skill has to add to pass, in grades; none means that nothing is demanded."""
+    money: MoneyRules = MoneyRules()
 
 
 class Cancelled(Model):

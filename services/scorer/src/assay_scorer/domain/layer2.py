@@ -46,6 +46,9 @@ def regression_graded(
     if after.awaited:
         return Decision(after)
     assert after.scores is not None
+    if not after.broken and after.untestable:
+        unscored = after.model_copy(update={"scores": None})
+        return conclude(unscored, "inconclusive", reasons.hindered_again(after.untestable), now)
     if not after.broken:
         tested = len(after.regressions)
         reason = f"{reasons.reached(after.scores)} All {tested} approved skills still work on it."

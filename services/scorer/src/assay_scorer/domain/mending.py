@@ -165,12 +165,6 @@ def _with_retest(validation: Validation, item: WorkItem, update: dict[str, objec
     return _updated(validation, retests=retests)
 
 
-def charged(validation: Validation, item: WorkItem, tokens: int) -> Validation:
-    """What a failed attempt has cost counts against the skill that it was about."""
-    wasted = validation.retest(item.skill).wasted_tokens + tokens
-    return _with_retest(validation, item, {"wasted_tokens": wasted})
-
-
 def _updated(validation: Validation, **update: object) -> Validation:
     assert validation.mending is not None
     return validation.model_copy(update={"mending": validation.mending.model_copy(update=update)})

@@ -1,16 +1,36 @@
 """Why a verdict is what it is, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assay_contracts.attribution import Defect
-from assay_contracts.scores import OVERALL_PASS_MARK, Scores
+from assay_contracts.runs import Installation, InstallFailureCause
+from assay_contracts.scores import ONLINE_PASS_MARK, OVERALL_PASS_MARK, Scores
 from assay_scorer.domain.dependencies import PackageChanges
 from assay_scorer.domain.environment import Regression
+from assay_scorer.domain.hindrances import Hindered, told
 from assay_scorer.domain.validation import Validation
 
 BROKEN_NAMED: Final = 10
 """Broken skills that a reason names; the report tells of all."""
+
+
+def not_done(validation: Validation) -> str:
+    """Why there was no offline run: the skill was not found, or the tasks were not done with it."""
+    scores, run = validation.scores, validation.online
+    assert scores is not None
+    assert run is not None
+    if scores.trigger == 0:
+        others = {use.skill for outcome in run.outcomes for use in outcome.skills_used}
+        instead = f" but {', '.join(sorted(others))}" if others else ""
+        return (
+            f"No agent used the skill{instead}, so that nothing it offers was tried: its "
+            "description does not lead to it. Say in it what the skill does and when to use it."
+        )
+    return (
+        f"Completion is {scores.completion:g}, below {ONLINE_PASS_MARK:g}: the tasks were not done "
+        "online with the skill, so there was no offline run."
+    )
 
 
 def undeclared(validation: Validation) -> str:
@@ -39,6 +59,46 @@ def unexercised(programs: Sequence[str]) -> str:
         "Nothing that the skill offers was exercised: agents read it, but ran none of the programs "
         f"that it documents ({named}). Validate it again, or say in SKILL.md when to run them."
     )
+
+
+def hindered(tasks: Sequence[Hindered]) -> str:
+    return (
+        f"Something that is not the skill's stood in the way, so that nothing is known of it: "
+        f"{told(tasks)}"
+    )
+
+
+def hindered_in_part(tasks: Sequence[Hindered]) -> str:
+    """What a skill that passes all the same was hindered by; empty where it was not."""
+    return f" It passes although something stood in the way: {told(tasks)}" if tasks else ""
+
+
+def hindered_again(skills: Sequence[Regression]) -> str:
+    named = "; ".join(
+        f"'{each.skill.name}': {told(each.hindered)}" for each in skills[:BROKEN_NAMED]
+    )
+    return f"Approved skills could not be tested again, for limits of our sandbox: {named}"
+
+
+def not_installed(failed: Installation) -> str:
+    """Why what the skill declares could not be installed, and what to do."""
+    declared = f" (declared in {', '.join(failed.declared_in)})" if failed.declared_in else ""
+    return (
+        f"DEPENDENCY_INSTALL_FAILED: {_INSTALL_FAILURES[failed.cause or 'broken']}: "
+        f"{', '.join(failed.requirements[:BROKEN_NAMED])}{declared}. {failed.ecosystem} said: "
+        f"{failed.failure}"
+    )
+
+
+_INSTALL_FAILURES: Final[Mapping[InstallFailureCause, str]] = {
+    "unavailable": "the package index could not be reached, so that nothing is known of the skill; "
+    "see to the network of the sandboxes and validate it again",
+    "limit": "what the skill declares does not fit into our sandbox, so that nothing is known of "
+    "it; raise the limits (ASSAY_SANDBOX_…) and validate it again",
+    "missing": "there is no such package or no such version; correct what the skill declares",
+    "conflict": "what the skill declares cannot be installed together; widen its versions",
+    "broken": "what the skill declares cannot be installed; declare what can",
+}
 
 
 def reached(scores: Scores) -> str:

@@ -16,6 +16,7 @@ from assay_contracts.reports import (
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
 from assay_scorer.domain.environment import version_label
+from assay_scorer.domain.ledger import cost_report
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
 from assay_scorer.domain.triggering import trigger_report
@@ -45,6 +46,7 @@ def build_report(validation: Validation) -> Report:
         layer1_passed=validation.layer1_passed,
         layer2_passed=validation.layer2_passed,
         findings=validation.findings,
+        coverage=validation.online.coverage if validation.online else None,
         defects=validation.defects,
         dependencies=validation.manifest.dependencies,
         dependency_report=_dependencies(validation),
@@ -56,6 +58,7 @@ def build_report(validation: Validation) -> Report:
         regressions=tuple(_regressions(validation)),
         prose=validation.prose,
         models=validation.models,
+        costs=cost_report(validation.ledger, validation.money, validation.token_budget),
         rubric_version=graded.rubric_version if graded else RUBRIC_VERSION,
         queued_at=validation.queued_at,
         started_at=validation.started_at,
@@ -73,6 +76,7 @@ def report_ref(skill_id: UUID, validation_id: UUID, *, by_skill: bool = True) ->
         url=f"/api/admin/skills/{skill_id}/{path}",
         json_key=f"{validation_id}.json",
         markdown_key=f"{validation_id}.md",
+        attestation_key=f"{validation_id}.intoto.json",
     )
 
 
@@ -124,6 +128,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_before=len(run.packages_before),
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
+                installations=run.installations,
                 timings=run.timings,
             )
 

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from assay_contracts.base import Model
+from assay_contracts.base import Model, ModelUse
 from assay_contracts.grades import RunGraded
-from assay_contracts.runs import ModelUse, Package, RunFinished
+from assay_contracts.runs import Package, RunFinished
 
 MendingOutcome = Literal["mended", "undone"]
 
@@ -17,8 +17,6 @@ class Retest(Model):
     """The name of an approved skill, or of the one under test."""
     run: RunFinished | None = None
     graded: RunGraded | None = None
-    wasted_tokens: int = 0
-    """What failed attempts have cost."""
 
     @property
     def models(self) -> tuple[ModelUse, ...]:

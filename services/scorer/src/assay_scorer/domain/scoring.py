@@ -66,8 +66,12 @@ MEASURES: Final[Mapping[str, Callable[[Observed], float | None]]] = {
 """By the name of the dimension."""
 
 
-def scored(observed: Observed) -> Scores:
-    return combined({each.name: MEASURES[each.name](observed) for each in DIMENSIONS})
+def scored(observed: Observed, *, offline_unknown: float | None = None) -> Scores:
+    """The scores; `offline_unknown` stands for an offline run that there was not."""
+    measured = {each.name: MEASURES[each.name](observed) for each in DIMENSIONS}
+    if measured["offline"] is None:
+        measured["offline"] = offline_unknown
+    return combined(measured)
 
 
 def combined(measured: Mapping[str, float | None]) -> Scores:

@@ -6,10 +6,10 @@ from typing import Literal
 from uuid import UUID
 
 from assay_contracts.attribution import Defect
-from assay_contracts.base import Lane, Model
+from assay_contracts.base import Lane, Model, ModelUse
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
-from assay_contracts.runs import ModelUse, RunFinished
+from assay_contracts.runs import Installation, RunFinished
 from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import (
     BundleRef,
@@ -23,11 +23,13 @@ from assay_contracts.tasks import NearMiss, Task
 from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
-from assay_scorer.domain.control import TOKEN_SHARES as CONTROL_SHARES
 from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
-from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression, summed
+from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression
+from assay_scorer.domain.hindrances import Hindered, hindered_tasks
+from assay_scorer.domain.ledger import Ledger, summed
+from assay_scorer.domain.money import MoneyRules
 from assay_scorer.domain.retest import Mending, Retest
 from assay_scorer.domain.time_limits import time_limit
 from assay_scorer.domain.work_items import WorkItem
@@ -35,33 +37,13 @@ from assay_scorer.domain.work_items import WorkItem
 REGRESSION_LIMIT = timedelta(seconds=60)
 """More for each approved skill."""
 
-STEPS_WITH_MODELS: tuple[ProgressStep, ...] = (
-    "planning",
-    "online_run",
-    "online_grading",
-    "offline_run",
-    "offline_grading",
-    "reporting",
-)
-TOKEN_SHARES = (15, 30, 10, 30, 10, 5)
-"""Percent of a validation's tokens set aside for each of these steps."""
-
-
 STAGES: dict[Verdict, ValidationStage] = {
     "passed": "completed",
     "failed": "failed",
     "inconclusive": "inconclusive",
 }
-REGRESSION_SHARES = {
-    "regression": 30,
-    "regression_grading": 10,
-    "mending_run": 30,
-    "mending_grading": 10,
-}
-"""Percent, for each approved skill, of what the rest of the validation may use, and beside it."""
-
 Cause = Literal["deadline", "installing"]
-"""`installing`: the platform failed while dependencies were being installed."""
+"""`installing`: dependencies could not be installed."""
 
 
 class Validation(Model):
@@ -97,8 +79,9 @@ class Validation(Model):
     in layer 2, the control apart."""
     token_budget: int | None = None
     """What models may use for the whole of it; none means no bound."""
-    wasted_tokens: int = 0
-    """What failed attempts have cost, layer 2 apart."""
+    money: MoneyRules = MoneyRules()
+    ledger: Ledger = ()
+    """What every attempt has cost."""
 
     started_at: datetime | None = None
     deadline: datetime | None = None
@@ -226,36 +209,34 @@ class Validation(Model):
         )
         return tuple(use for use in uses if use is not None)
 
-    def tokens_allowed(self, item: WorkItem) -> int | None:
-        """What the work may use: its share, and what the steps before it left over."""
-        if self.token_budget is None:
-            return None
-        if item.what == "mending":
-            return 0
-        if self.control is not None and item.what in CONTROL_SHARES:
-            share = self.token_budget * CONTROL_SHARES[item.what] // 100
-            return max(0, share - self.control.wasted_tokens)
-        if item.what in REGRESSION_SHARES:
-            share = self.token_budget * REGRESSION_SHARES[item.what] // 100
-            again = self.retest if self.step == "mending" else self.regression
-            return max(0, share - again(item.skill).wasted_tokens)
-        so_far = sum(TOKEN_SHARES[: STEPS_WITH_MODELS.index(self.step) + 1])
-        spent = self.wasted_tokens + sum(use.tokens for use in self._layer1_models)
-        return max(0, self.token_budget * so_far // 100 - spent)
-
     @property
     def measured(self) -> Scores | None:
         """What the grades and traces so far give; None before the online run is graded."""
+        return scoring.scored(self.observed) if self.observed else None
+
+    @property
+    def observed(self) -> scoring.Observed | None:
+        """What scores are computed from; None before the online run is graded."""
         if self.online is None or self.online_graded is None:
             return None
-        return scoring.scored(
-            scoring.Observed(
-                skill_name=self.skill_name,
-                online=self.online,
-                online_grades=self.online_graded.grades,
-                offline=self.offline,
-            )
+        return scoring.Observed(
+            skill_name=self.skill_name,
+            online=self.online,
+            online_grades=self.online_graded.grades,
+            offline=self.offline,
         )
+
+    @property
+    def hindered(self) -> tuple[Hindered, ...]:
+        """Tasks of the online run that were not done, for no fault of the skill."""
+        grades = self.online_graded.grades if self.online_graded else ()
+        return hindered_tasks("online", self.online, grades)
+
+    @property
+    def uninstalled(self) -> Installation | None:
+        """What the skill declares and could not be installed in the online run."""
+        done = self.online.installations if self.online else ()
+        return next((each for each in done if each.failure and each.required), None)
 
     @property
     def defects(self) -> tuple[Defect, ...]:
@@ -289,7 +270,12 @@ class Validation(Model):
     @property
     def broken(self) -> tuple[Regression, ...]:
         """The approved skills that no longer work on the candidate."""
-        return tuple(each for each in self.regressions if each.failed_tasks)
+        return tuple(each for each in self.regressions if each.is_broken)
+
+    @property
+    def untestable(self) -> tuple[Regression, ...]:
+        """The approved skills that only a limit of ours kept from completing their tasks."""
+        return tuple(each for each in self.regressions if each.hindered and not each.is_broken)
 
     @property
     def _declared(self) -> dict[str, Dependencies]:

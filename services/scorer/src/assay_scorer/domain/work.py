@@ -10,6 +10,7 @@ from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationRequested
+from assay_scorer.domain.budgets import tokens_allowed
 from assay_scorer.domain.message_size import cut_to_fit
 from assay_scorer.domain.report import build_report
 from assay_scorer.domain.runtime_versions import Version
@@ -111,6 +112,7 @@ def _online_work(validation: Validation, item: WorkItem) -> Work:
         base=validation.environment.snapshot,
         # The attempt is in the name: two workers on one step must not write one snapshot.
         capture=f"{validation.validation_id}-{item.attempt}",
+        dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
@@ -122,6 +124,8 @@ def _control_work(validation: Validation, item: WorkItem) -> Work:
         tasks=validation.tasks,
         skills=validation.environment.mounted_without(validation.skill_name),
         base=validation.environment.snapshot,
+        # Everything else is as it is with the skill: what it declares is there too.
+        dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
 
@@ -258,7 +262,7 @@ def _common(validation: Validation, item: WorkItem) -> _Common:
         "step_id": validation.step_id(item),
         "attempt": item.attempt,
         "lane": item.lane,
-        "token_budget": validation.tokens_allowed(item),
+        "token_budget": tokens_allowed(validation, item),
     }
 
 

@@ -1,6 +1,6 @@
 """Work that a validation waits for."""
 
-from typing import Literal
+from typing import Literal, cast
 
 from assay_contracts.base import Lane, Model
 from assay_contracts.validations import ProgressStep
@@ -8,7 +8,13 @@ from assay_contracts.validations import ProgressStep
 WorkKind = (
     ProgressStep
     | Literal[
-        "regression_grading", "mending_run", "mending_grading", "control_run", "control_grading"
+        "regression_grading",
+        "mending_run",
+        "mending_grading",
+        "control_run",
+        "control_grading",
+        "repeat_run",
+        "repeat_grading",
     ]
 )
 
@@ -19,6 +25,8 @@ class WorkItem(Model):
     what: WorkKind
     skill: str | None = None
     """The skill that is tested again."""
+    number: int | None = None
+    """Which repeat it is, from 1."""
     attempt: int = 1
     """Each time it is asked for again is a new attempt."""
     lane: Lane = "shared"
@@ -32,4 +40,14 @@ class WorkItem(Model):
 
     @property
     def key(self) -> str:
-        return self.what if self.skill is None else f"{self.what}.{self.skill}"
+        about = self.skill if self.number is None else self.number
+        return self.what if about is None else f"{self.what}.{about}"
+
+
+def item_of(key: str) -> WorkItem:
+    """The work item of that key, as far as the key tells."""
+    what, _, about = key.partition(".")
+    kind = cast("WorkKind", what)
+    if kind in ("repeat_run", "repeat_grading"):
+        return WorkItem(what=kind, number=int(about))
+    return WorkItem(what=kind, skill=about or None)

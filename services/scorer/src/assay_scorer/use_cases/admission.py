@@ -43,6 +43,7 @@ class AdmitQueued:
             dependency_mode=self.rules.dependency_mode,
             control=self.rules.control,
             min_lift=self.rules.min_lift,
+            money=self.rules.money,
         )
         decisions = [decide(validation, admitted, now) for validation in queued]
         for decision in decisions:

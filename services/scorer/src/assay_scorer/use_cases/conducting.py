@@ -8,6 +8,7 @@ from uuid import UUID
 from assay_contracts.base import Message
 from assay_contracts.validations import CleanupFinished, ValidationProgressed
 from assay_reporting.markdown import render_markdown
+from assay_scorer.domain.attestation import statement_of
 from assay_scorer.domain.conductor import decide
 from assay_scorer.domain.decisions import Outgoing
 from assay_scorer.domain.inputs import ConductorInput, WorkerResult
@@ -16,7 +17,7 @@ from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up_again
 from assay_scorer.ports.outbox import CleanupRequests, Outbox
-from assay_scorer.ports.reports import Reports
+from assay_scorer.ports.reports import Reports, Signer
 from assay_scorer.ports.timing import Clock
 from assay_scorer.ports.transactions import Transactions
 from assay_scorer.ports.validations import ProgressNotes
@@ -42,10 +43,14 @@ class KeepReport:
     """Stores the report on a validation that has ended, in all its forms."""
 
     reports: Reports
+    signer: Signer | None
+    """None: verdicts are not signed."""
 
     async def __call__(self, validation: Validation) -> None:
         report = build_report(validation)
         where = report_ref(report.skill_id, report.validation_id)
+        if self.signer is not None:
+            await self.reports.keep(where.attestation_key, self.signer.sign(statement_of(report)))
         await self.reports.keep(where.json_key, report.model_dump_json(indent=2).encode())
         await self.reports.keep(where.markdown_key, render_markdown(report).encode())
 

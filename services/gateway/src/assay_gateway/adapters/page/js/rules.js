@@ -20,6 +20,7 @@ export const STEPS = [
   "online_grading",
   "offline_run",
   "offline_grading",
+  "repeating",
   "regression",
   "mending",
   "reporting",

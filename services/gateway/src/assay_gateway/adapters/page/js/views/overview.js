@@ -3,7 +3,7 @@
 import { download } from "../api.js";
 import { h, icon, replace } from "../dom.js";
 import { scorePicture } from "../charts.js";
-import { between, moment, named, number, seconds, t } from "../i18n.js";
+import { between, currentLanguage, moment, named, number, seconds, t } from "../i18n.js";
 import { badge, card, cardHead, facts, notice, problem, said, table, yesNo } from "../ui.js";
 import { findings } from "./upload.js";
 
@@ -156,7 +156,7 @@ function downloadsCard(skill, report) {
     const save = async () => {
       replace(refused);
       try {
-        await download(path, filename, { query: { format } });
+        await download(path, filename, { query: { format, language: format && currentLanguage() } });
       } catch (error) {
         replace(refused, problem(error));
       }
@@ -172,6 +172,7 @@ function downloadsCard(skill, report) {
       button("HTML", reported, `${file}.html`, "html"),
       button("JSON", reported, `${file}.json`, "json"),
       button("JUnit", reported, `${file}.xml`, "junit"),
+      button(t("report.attestation"), reported, `${file}.intoto.json`, "attestation"),
       // Only the newest revision can be had.
       report.revision === skill.revision && button(t("report.bundle"), `${base}/bundle`, `${skill.name}.zip`),
     ),

@@ -117,6 +117,7 @@ function contest(found) {
 
 function checked(check) {
   if (check.kind === "command") return check.command;
+  if (check.kind === "program") return check.source;
   if (check.kind === "file") return t("check.file", { path: check.path });
   return t("check.pattern", { pattern: check.pattern, path: check.path ?? t("check.answer") });
 }

@@ -1,0 +1,74 @@
+"""Our own Python libraries, laid out for clean sandboxes to mount: those this service came with."""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import Requirement
+
+from assay_sandbox_runner.use_cases.clean_sandbox import LIBRARIES
+
+PACKAGES: Final = ("openpyxl", "pillow", "pypdf", "python-docx", "python-pptx", "reportlab")
+"""What checks and planners make and read documents with, beside Python's own modules."""
+_NOT_NEEDED: Final = re.compile(r"(?:^|/)(?:tests?|includes?)/|\.(?:pyi|h|pxd|pyx|c)$|^\.\./|^bin/")
+
+
+def lay_out_tools(root: Path) -> Path:
+    """A folder that holds a folder of our libraries; made once for each choice of versions."""
+    wanted = _with_requirements(PACKAGES)
+    versions = sorted(f"{name} {found.version}" for name, found in wanted.items())
+    digest = hashlib.sha256("\n".join((sys.version, *versions)).encode()).hexdigest()[:16]
+    target = root / f"tools-{digest}"
+    if target.is_dir():
+        return target
+    root.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=".tools-", dir=root))
+    try:
+        libraries = beside / Path(LIBRARIES).name
+        for found in wanted.values():
+            _copy(found, libraries)
+        beside.chmod(0o755)
+        beside.rename(target)
+    except OSError:
+        if not target.is_dir():  # else another process was faster, with the same files
+            raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return target
+
+
+def _with_requirements(names: tuple[str, ...]) -> dict[str, Distribution]:
+    found: dict[str, Distribution] = {}
+    open_names = list(names)
+    while open_names:
+        name = open_names.pop()
+        if name in found:
+            continue
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError:
+            continue  # a requirement of another platform
+        needs = map(Requirement, found[name].requires or ())
+        open_names += [
+            need.name.lower() for need in needs if need.marker is None or need.marker.evaluate()
+        ]
+    return found
+
+
+def _copy(found: Distribution, target: Path) -> None:
+    for file in found.files or ():
+        path = file.as_posix()
+        source = Path(str(found.locate_file(file)))
+        if _NOT_NEEDED.search(path) or not source.is_file():
+            continue
+        place = target / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # With its time, so that Python believes the compiled form beside it.
+        shutil.copy2(source, place)
+        os.chmod(place, 0o644)  # noqa: PTH101  # one call, no object
