@@ -5,7 +5,7 @@ import os
 import signal
 import zipfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from nats.aio.msg import Msg
 
 from assay_cli.embedded.stack import Stack
 from assay_contracts.full_tests import FullTestCompleted, FullTestView
+from assay_contracts.topology import BucketName
+from assay_servicekit.objects import ObjectMissing, ObjectStore
 from assay_testkit.servers import private_folder
 from assay_testkit.slow_skill import slow_skill
 from assay_testkit.waiting import until
@@ -161,11 +163,24 @@ async def test_a_cancelled_full_test_ends_at_once_and_leaves_the_skills_as_they_
     (fact,) = await said_of(facts, view.full_test_id)
     assert (fact.status, fact.counts) == ("cancelled", view.counts)
     assert await approved(admin) == before
-    snapshots = admin.stack.data.state("sandbox-runner") / "snapshots"
     # Those of the two versions stay; what the full tests left goes.
     await until(
-        lambda: sum(path.is_dir() for path in snapshots.iterdir()) <= 2,
+        lambda: environments_there(admin),
         why="what the full tests left is gone",
         timeout_s=PATIENCE_S,
-        every_s=0.1,
+        every_s=0.5,
     )
+
+
+async def environments_there(admin: "Admin") -> bool:
+    """Whether there are those of the two versions, and no others."""
+    bus = await nats.connect(admin.stack.bus_url("sandbox-runner"))
+    objects = ObjectStore(bus.jetstream)
+    there: dict[BucketName, int] = {"environments": 0, "kept-environments": 0}
+    for bucket in there:
+        for name in await objects.keys(bucket):
+            with suppress(ObjectMissing):
+                await objects.get(bucket, name)
+                there[bucket] += 1
+    await bus.close()
+    return there == {"environments": 0, "kept-environments": 2}

@@ -13,9 +13,9 @@ from assay_contracts.skills import Sha256
 EnvironmentDigest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """Same digest, same environment: layers and results are shared by it."""
 LockedEcosystem = Literal["pip", "npm"]
-PackageOrigin = Literal["index", "bundle"]
+PackageSource = Literal["index", "bundle"]
 """Where its bytes came from: the package index, or the files of a skill."""
-MOST_LISTED: Final = 100
+MOST_LISTED: Final = 50
 """Of a long list, a message carries so many; the rest is counted."""
 
 
@@ -27,7 +27,7 @@ class LockedPackage(Model):
     version: str = Field(max_length=200)
     sha256: Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
     """Of the wheel or the tarball."""
-    origin: PackageOrigin = "index"
+    source: PackageSource = "index"
     place: str = Field(default="", max_length=1000)
     """For npm, the folder below `node_modules` that it lies in."""
     skills: tuple[str, ...] = ()
@@ -72,11 +72,6 @@ class EnvironmentLock(Model):
         for package in content["packages"]:
             del package["skills"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is the base and nothing else."""
-        return not self.packages and not self.files
 
     @property
     def contents(self) -> frozenset[Sha256]:

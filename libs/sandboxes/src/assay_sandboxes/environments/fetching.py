@@ -19,7 +19,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from assay_contracts.environments import LockedPackage, PackageOrigin
+from assay_contracts.environments import LockedPackage, PackageSource
 from assay_contracts.runs import Package
 from assay_sandboxes.environments.store import Contents
 from assay_sandboxes.host_processes import uninterrupted
@@ -88,11 +88,11 @@ class Fetcher:
             said = ""
             if base.is_this_machine:
                 said = await _run(_fetch_command(package, base.python, str(folder)), folder)
-            origin: PackageOrigin = "index"
+            source: PackageSource = "index"
             found = _only_file(folder)
             if found is None and package.ecosystem == "pip":
                 found = await asyncio.to_thread(_wheel_in, bundles, package, base)
-                origin = "bundle" if found else "index"
+                source = "bundle" if found else "index"
             if found is None and (
                 not base.is_this_machine or await _has_source(package, base, folder)
             ):
@@ -101,8 +101,8 @@ class Fetcher:
             if found is None:
                 return _why_not(package, said)
             sha256 = await self._contents.add(found)
-        locked = _locked(package, sha256, origin)
-        if origin == "index":
+        locked = _locked(package, sha256, source)
+        if source == "index":
             self._note(package, base, locked)
         return locked
 
@@ -145,13 +145,13 @@ class Fetcher:
         return self._folder / "@".join(words)
 
 
-def _locked(package: Package, sha256: str, origin: PackageOrigin) -> LockedPackage:
+def _locked(package: Package, sha256: str, source: PackageSource) -> LockedPackage:
     return LockedPackage(
         ecosystem="pip" if package.ecosystem == "pip" else "npm",
         name=package.name,
         version=package.version,
         sha256=sha256,
-        origin=origin,
+        source=source,
         place=package.place,
     )
 

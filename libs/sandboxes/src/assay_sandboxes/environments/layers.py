@@ -39,7 +39,7 @@ class Layers:
         layers = []
         if lock.packages:
             folders = {package: await self.package(package, base) for package in lock.packages}
-            named = (f"{each.sha256} {each.origin} {each.place}" for each in lock.packages)
+            named = (f"{each.sha256} {each.source} {each.place}" for each in lock.packages)
             key = _key(base, *named)
             layers.append(await self._made(key, partial(_link_all, list(folders.values()))))
         if lock.files:
@@ -55,7 +55,7 @@ class Layers:
             SandboxUnavailable: its bytes are nowhere to be found, or of no use.
         """
         archive = await self._content(package.sha256, f"{package.name} {package.version}")
-        key = _key(base, package.ecosystem, package.sha256, package.origin, package.place)
+        key = _key(base, package.ecosystem, package.sha256, package.source, package.place)
 
         def make(target: Path) -> None:
             _lay_out(archive, package, base, target, self._bounds)

@@ -97,7 +97,7 @@ class _Destination(SchemeDictionaryDestination):
             script_kind="posix",
             destdir=str(target),
         )
-        self._known_as = canonicalize_name(package.name) if package.origin == "index" else ""
+        self._known_as = canonicalize_name(package.name) if package.source == "index" else ""
         self._base = base
         self._left_out = left_out
 

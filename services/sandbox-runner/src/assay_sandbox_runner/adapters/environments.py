@@ -33,6 +33,8 @@ class StoredEnvironments:
     async def write(self, name: str, record: EnvironmentRecord) -> None:
         bucket: BucketName = "kept-environments" if record.kept else "environments"
         await self.objects.put(bucket, name, record.model_dump_json().encode())
+        if record.kept:
+            await self.objects.delete("environments", name)
 
     async def delete(self, name: str) -> None:
         record = await self.read(name)

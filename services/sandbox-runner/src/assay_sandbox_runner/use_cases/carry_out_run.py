@@ -28,7 +28,7 @@ from assay_sandbox_runner.domain.network_calls import (
     listed,
 )
 from assay_sandbox_runner.domain.network_causes import skill_under_test
-from assay_sandbox_runner.domain.packages import keep_relevant_requirements
+from assay_sandbox_runner.domain.packages import declared_names, keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
 from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
@@ -237,7 +237,7 @@ class CarryOutRun:
                 skill=run.request.skill_name,
                 before=packages.before,
                 after=packages.after,
-                declared=(),
+                declared=declared_names(run.request.dependencies),
                 bundles=run.skills.folder,
             ),
         )

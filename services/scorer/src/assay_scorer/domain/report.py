@@ -129,6 +129,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
                 installations=run.installations,
+                sealed=run.sealed,
                 timings=run.timings,
             )
 
