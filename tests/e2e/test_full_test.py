@@ -5,7 +5,7 @@ import os
 import signal
 import zipfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -17,8 +17,8 @@ from nats.aio.msg import Msg
 
 from assay_cli.embedded.stack import Stack
 from assay_contracts.full_tests import FullTestCompleted, FullTestView
-from assay_contracts.topology import BucketName
-from assay_servicekit.objects import ObjectMissing, ObjectStore
+from assay_contracts.topology import JETSTREAM_PREFIX, BucketName
+from assay_servicekit.objects import ObjectStore
 from assay_testkit.servers import private_folder
 from assay_testkit.slow_skill import slow_skill
 from assay_testkit.waiting import until
@@ -175,12 +175,8 @@ async def test_a_cancelled_full_test_ends_at_once_and_leaves_the_skills_as_they_
 async def environments_there(admin: "Admin") -> bool:
     """Whether there are those of the two versions, and no others."""
     bus = await nats.connect(admin.stack.bus_url("sandbox-runner"))
-    objects = ObjectStore(bus.jetstream)
-    there: dict[BucketName, int] = {"environments": 0, "kept-environments": 0}
-    for bucket in there:
-        for name in await objects.keys(bucket):
-            with suppress(ObjectMissing):
-                await objects.get(bucket, name)
-                there[bucket] += 1
+    objects = ObjectStore(lambda: bus, lambda: bus.jetstream(prefix=JETSTREAM_PREFIX))
+    buckets: tuple[BucketName, ...] = ("environments", "kept-environments")
+    there = [len([each async for each in objects.everything(bucket)]) for bucket in buckets]
     await bus.close()
-    return there == {"environments": 0, "kept-environments": 2}
+    return there == [0, 2]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from assay_contracts.runs import NetworkMode
-from assay_sandboxes.bubblewrap.host import calling_processes, layout
+from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.conformance.under_test import LIMITS, ProviderUnderTest, python
 from assay_sandboxes.port import ExecResult, FileError, Sandbox
 
@@ -266,17 +266,6 @@ async def test_services_on_the_machines_loopback_are_out_of_reach(
         program = f"import socket\nsocket.create_connection(('{address}', {port}), 2)"
         async with bubblewrap.open(network) as sandbox:
             assert "ConnectionRefusedError" in (await sandbox.execute(python(program))).stderr
-
-
-async def test_what_a_process_shows_as_its_environment_is_not_read_without_end(
-    bubblewrap: ProviderUnderTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(calling_processes, "_ENVIRONMENT_BYTES", 64)
-    fetch = "import urllib.request\nurllib.request.urlopen('http://192.0.2.1/')"
-    async with bubblewrap.open("blocked") as sandbox:
-        await sandbox.execute(f"FIRST={'x' * 100_000} " + python(fetch))
-        (call,) = await sandbox.network_calls()
-    assert call.destination == "192.0.2.1:80"
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from assay_contracts.environments import EnvironmentDigest, EnvironmentLock
-from assay_contracts.runs import NetworkMode, Package, SandboxKind, SandboxProof
+from assay_contracts.obstacles import LimitKind
+from assay_contracts.runs import NetworkMode, NetworkProblem, Package, SandboxKind, SandboxProof
 
 WORKSPACE: Final = "/workspace"
 SKILLS: Final = "/workspace/skills"
@@ -107,6 +108,9 @@ class ExecResult:
     timed_out: bool
     truncated: bool
     seconds: float
+    limits_hit: tuple[LimitKind, ...] = ()
+    """Limits that the sandbox saw it run into. `time` only where it was at work: a command that did
+    next to nothing all the while hangs."""
 
     @property
     def output(self) -> str:
@@ -169,6 +173,10 @@ class ObservedCall:
     """What the process runs, then what runs above it, up to the command."""
     attempts: int = 1
     """How often it was tried, retries included."""
+    problem: NetworkProblem | None = None
+    """Why it got nowhere, where that is known."""
+    refused: str | None = None
+    """Why it was denied: what the rules for egress have against the place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Final
 
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.bwrap import BwrapMissing, bwrap_path, overlay_works
+from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.diagnosis import Finding, examine_program
 from assay_sandboxes.port import SandboxProvider
@@ -25,8 +26,11 @@ _ENABLE_NAMESPACES: Final = (
 
 
 def _open(settings: ProviderSettings, *, state_dir: Path, at_once: int) -> SandboxProvider:
-    del settings, at_once  # there is room for as many as are asked for
-    return BubblewrapProvider(state_dir)
+    del at_once  # there is room for as many as are asked for
+    return BubblewrapProvider(
+        state_dir,
+        outside=Outside.by_rules(settings.egress_rules),
+    )
 
 
 def _examine(_: Mapping[str, str]) -> Iterator[Finding]:
@@ -44,7 +48,7 @@ def _examine(_: Mapping[str, str]) -> Iterator[Finding]:
     yield Finding(
         "online sandboxes",
         "ok",
-        "they reach the outside through the runner, and nothing on this machine",
+        "their wardens carry connections to public addresses, and to nothing on this machine",
     )
 
 

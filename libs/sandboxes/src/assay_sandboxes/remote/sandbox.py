@@ -134,6 +134,7 @@ class RemoteSandbox:
             timed_out=answer.timed_out,
             truncated=answer.truncated,
             seconds=time.monotonic() - started,
+            limits_hit=("time",) if answer.timed_out else (),
         )
 
     async def _run(
@@ -330,7 +331,8 @@ class RemoteSandbox:
             self._record.forget()
             result = await self._try_to_get_out(probe)
             try:
-                seen = probe.judge(result, await self._record.calls_inside(method))
+                calls = await self._record.calls_inside(method)
+                seen = probe.judge(result, sum(call.attempts for call in calls))
             except NotOffline:
                 # The block may take hold a moment after the sandbox has started.
                 if not left:

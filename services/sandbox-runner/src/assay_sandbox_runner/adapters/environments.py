@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from nats.errors import Error as NatsError
+
 from assay_contracts.topology import BucketName
 from assay_sandboxes.environments.store import EnvironmentRecord
 from assay_servicekit.objects import ObjectMissing, ObjectStore
@@ -46,7 +48,11 @@ class StoredEnvironments:
     async def _forget_unused(self, contents: Collection[str]) -> None:
         """Delete those of these contents that no other kept environment is made of."""
         needed: set[str] = set()
-        for name in await self.objects.keys("kept-environments"):
+        try:
+            names = [each.name async for each in self.objects.everything("kept-environments")]
+        except (NatsError, TimeoutError) as error:
+            raise OSError(f"the kept environments cannot be listed: {error!r}") from error
+        for name in names:
             with suppress(ObjectMissing):
                 kept = await self.objects.get("kept-environments", name)
                 needed |= EnvironmentRecord.model_validate_json(kept).lock.contents

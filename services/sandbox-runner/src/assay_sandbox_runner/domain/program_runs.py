@@ -48,7 +48,7 @@ def programs_ran(
         )
         for index, step in enumerate(steps)
         if step.tool == "execute"
-        for command in (_command(step),)
+        for command in (command_of(step),)
         for use in _programs(command, folder)
         for path in (use.path,)
         if _is_own(path, home, files)
@@ -77,7 +77,8 @@ def _is_own(path: str, home: str, files: Collection[str]) -> bool:
     return posixpath.relpath(path, home) in files or _is_code(path)
 
 
-def _command(step: TraceStep) -> str:
+def command_of(step: TraceStep) -> str:
+    """The shell command of a step that ran one; else empty."""
     try:
         arguments = json.loads(step.arguments)
     except ValueError:

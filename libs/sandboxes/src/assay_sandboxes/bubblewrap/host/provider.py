@@ -9,14 +9,15 @@ from pathlib import Path
 from assay_contracts.runs import NetworkMode, SandboxKind
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.bwrap import BwrapMissing
-from assay_sandboxes.bubblewrap.host.egress_proxy import Outside
 from assay_sandboxes.bubblewrap.host.machine import machine_base
 from assay_sandboxes.bubblewrap.host.memory_group import remove_abandoned_groups
+from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.sandbox import BubblewrapSandbox
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder, sweep_sandboxes
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
 from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
 from assay_sandboxes.bubblewrap.host.warm_launcher import WarmLauncher
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.host_processes import uninterrupted
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Base, Environment, Limits, Sandbox, SandboxUnavailable
@@ -29,7 +30,7 @@ class BubblewrapProvider:
     on file systems with hard bounds of bytes and files; under `/home/agent` lie the layers of the
     environment, which all sandboxes share and none writes to. Nothing else of the machine's
     files, processes, environment, loopback or unix sockets shows. With an open network,
-    connections are carried out by this process (`egress_proxy.py`).
+    connections are carried out by the sandbox's warden, a process of its own (`warden/`).
 
     Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
     (number of processes), and for the memory of the whole sandbox by a control group where this
@@ -49,9 +50,7 @@ class BubblewrapProvider:
         self._shared_files = SharedFiles(state_dir / "own")
         self._launcher = WarmLauncher()
         self._probe = probe or Probe()
-        self._outside = outside or Outside()
-        self._egress_works = False
-        """Whether this machine was seen to let connections be carried out of a sandbox."""
+        self._outside = outside or Outside.by_rules(EgressRules())
 
     @property
     def kind(self) -> SandboxKind:
@@ -101,9 +100,6 @@ class BubblewrapProvider:
             if os.geteuid() == 0:
                 _let_everyone_read(skills)
             await sandbox.start(skills, network, self._probe)
-            if network == "open" and not self._egress_works:
-                await sandbox.prove_egress()
-                self._egress_works = True
         except (OSError, BwrapMissing) as error:
             raise SandboxUnavailable(f"the sandbox cannot be made: {error}") from error
 

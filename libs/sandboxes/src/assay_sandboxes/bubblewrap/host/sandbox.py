@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.host import layout
@@ -20,14 +21,13 @@ from assay_sandboxes.bubblewrap.process_one.supervisor import (
     CommandFrame,
     Frame,
     GetFrame,
-    ProbeFrame,
     PutFrame,
 )
 from assay_sandboxes.command_environment import HOME
 from assay_sandboxes.file_problems import problem_of
 from assay_sandboxes.home_files import parse_home_files
 from assay_sandboxes.installed_packages import in_order, machine_packages, parse_inventory
-from assay_sandboxes.network_probe import Probe, ProbeResult
+from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import (
     TIMED_OUT,
     WORKSPACE,
@@ -42,22 +42,22 @@ from assay_sandboxes.port import (
 
 _DEATH_S: Final = 10.0
 _FILES_S: Final = 60.0
+_NEXT_TO_NOTHING: Final = 0.02
+_NEXT_TO_NOTHING_S: Final = 0.15
+"""Share of a command's time, and seconds: who has taken less of the processor only waited."""
 _ANSWER_BYTES: Final = 8 * 1024**2
 
 _FOUND: Final = struct.Struct("<iq")
 """Before each file that is read: an error number, or zero and the file's size."""
 
 _OBSERVED: Final = (
-    "Names by the sandbox's own name server, addresses by a system call filter that asks the "
-    "runner first, both checked against the kernel's count of what had no route."
+    "Names by the sandbox's own name server, addresses by a system call filter that asks first, in "
+    "a process of its own outside the sandbox; both checked against the kernel's count of what had "
+    "no route."
 )
 _OBSERVED_OPEN: Final = (
-    "Names and connections as the runner carries them to the outside, other addresses by a system "
-    "call filter that asks the runner first."
-)
-_OPEN_BY_PROXY: Final = (
-    "Open: it has a loopback and nothing else, from where the runner carries connections and "
-    "look-ups of names to the outside, but not to this machine."
+    "Names and connections as they are carried to the outside, other addresses by a system call "
+    "filter that asks first, in a process of its own outside the sandbox."
 )
 
 
@@ -97,45 +97,24 @@ class BubblewrapSandbox:
         self._numbers = itertools.count(1)
         self._captures: set[OutputCapture] = set()
         self._network: NetworkMode = "open"
-        self._proof = _OPEN_BY_PROXY
+        self._proof = ""
 
     @property
     def id(self) -> str:
         return self._folder.id
 
     async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> None:
-        """Start it and, for a blocked network, prove that it is."""
+        """Start it, and prove that it has no way out but the one that it is given, if any."""
         self._network = network
         layers = self._environment.layers if self._environment else ()
-        await self._processes.start(skills, network, layers)
-        if self._processes.network_watch is not None:
-            answer = await self._ask(
-                "probe",
-                ProbeFrame(
-                    addresses=list(probe.addresses), names=list(probe.names), seconds=probe.seconds
-                ),
-            )
-            result = ProbeResult.model_validate_json(answer)
-            seen = probe.judge(result, self._processes.network_watch.calls())
-            self._proof = f"Blocked: it has a loopback and nothing else. From inside, {seen}."
-            self._processes.network_watch.ledger.forget()
-
-    async def prove_egress(self) -> None:
-        """Prove that what goes out of an open network is carried.
-
-        Raises:
-            SandboxUnavailable: the machine does not allow it.
-        """
-        assert self._processes.egress_proxy is not None
-        nowhere = ProbeFrame(addresses=[("169.254.0.1", 9)], names=[], seconds=1.0)
-        await self._ask("probe", nowhere)
-        self._processes.ledger.forget()
-        if not self._processes.egress_proxy.has_carried:
-            raise SandboxUnavailable(
-                "the runner cannot carry connections out of an online sandbox: this machine does "
-                "not let it share a socket with the processes it started (Linux 5.6 does, with "
-                "kernel.yama.ptrace_scope at most 1)"
-            )
+        seen = await self._processes.start(skills, network, probe, layers)
+        alone = f"it has a loopback and nothing else. From inside, {seen}."
+        self._proof = (
+            f"Blocked: {alone}"
+            if network == "blocked"
+            else f"Open: by itself {alone} Its warden carries connections and look-ups of names to "
+            "the outside, as the rules for what may be reached allow, and not to this machine."
+        )
 
     async def stop(self) -> None:
         await self._processes.stop()
@@ -148,8 +127,9 @@ class BubblewrapSandbox:
         longest = self._limits.command_seconds
         started = time.monotonic()
         number = next(self._numbers)
-        ledger = self._processes.ledger
-        ledger.command_started(number, command, cwd)
+        out_of_memory = self._killed_for_memory()
+        warden = self._processes.warden
+        warden.command_started(number, command, cwd)
         job = self._program(
             [layout.shell(), "-c", command],
             cwd=cwd,
@@ -158,7 +138,7 @@ class BubblewrapSandbox:
             seconds=longest if timeout_s is None else min(timeout_s, longest),
         )
         ended = await self._exchange(job)
-        ledger.settle()
+        warden.settle()
         (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
         return ExecResult(
             stdout=stdout.decode(errors="replace"),
@@ -167,7 +147,20 @@ class BubblewrapSandbox:
             timed_out=ended.timed_out,
             truncated=cut_out or cut_err,
             seconds=time.monotonic() - started,
+            limits_hit=_limits_hit(
+                time=ended.timed_out and self._was_at_work(job),
+                memory=self._killed_for_memory() > out_of_memory,
+            ),
         )
+
+    def _was_at_work(self, job: _Job) -> bool:
+        """Whether a command that was ended did more than wait."""
+        worked = self._processes.supervisor.worked.pop(job.number, job.seconds)
+        return worked > max(_NEXT_TO_NOTHING_S, _NEXT_TO_NOTHING * job.seconds)
+
+    def _killed_for_memory(self) -> int:
+        group = self._processes.group
+        return group.killed() if group else 0
 
     async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
         request = PutFrame(
@@ -205,8 +198,7 @@ class BubblewrapSandbox:
         return in_order(parse_inventory(job.captures[0].take()[0]) | machine_packages())
 
     async def network_calls(self) -> list[ObservedCall]:
-        watch = self._processes.network_watch
-        return self._processes.ledger.calls() if watch is None else watch.calls()
+        return await self._processes.warden.calls()
 
     async def home_files(self) -> tuple[HomeFile, ...]:
         job = self._program(
@@ -299,3 +291,8 @@ class BubblewrapSandbox:
             why = f"a command outlived its own end by {_DEATH_S:g} seconds"
             self._processes.supervisor.lose(why)
             raise SandboxUnavailable(why) from error
+
+
+def _limits_hit(*, time: bool, memory: bool) -> tuple[LimitKind, ...]:
+    hit: dict[LimitKind, bool] = {"time": time, "memory": memory}
+    return tuple(kind for kind, was_hit in hit.items() if was_hit)
