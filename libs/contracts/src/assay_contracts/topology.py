@@ -231,6 +231,7 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         listens=(),
         reads=("bundles", *_OF_ENVIRONMENTS),
         writes=("traces", *_OF_ENVIRONMENTS),
+        deletes=_OF_ENVIRONMENTS,
     ),
     "scorer": Grant(
         says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed, FullTestProgressed),
