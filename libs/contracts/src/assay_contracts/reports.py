@@ -56,6 +56,8 @@ class RunReport(CountsNetworkCalls, Model):
     sealed: SealedEnvironment | None = None
     """What later runs have of what it installed, and what was left behind."""
     timings: RunTimings | None
+    lost_offline: tuple[TaskId, ...] = ()
+    """In an offline run: tasks that were done online and less here, which its score counts."""
     failure: str | None = None
 
 
@@ -151,6 +153,7 @@ RegressionMode = Literal["changed", "all"]
 """Which approved skills layer 2 runs: those for which something changed, or all of them always."""
 RegressionCause = Literal[
     "never_tested",
+    "failed_before",
     "skill",
     "tasks",
     "environment",

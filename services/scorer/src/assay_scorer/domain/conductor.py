@@ -105,6 +105,7 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "wants_control": admitted.control,
             "min_lift": admitted.min_lift,
             "money": admitted.money,
+            "regression_mode": admitted.regression_mode,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -179,7 +180,7 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
     if not approved or scored.is_full_test:
         reason = reasons.reached(scores) + reasons.hindered_in_part(scored.hindered)
         return conclude(scored, "passed", reason, now)
-    return layer2.ask_for_regressions(scored, approved)
+    return layer2.begin(scored, approved, now)
 
 
 def _without_dependencies(validation: Validation, failed: Installation, now: datetime) -> Decision:

@@ -105,6 +105,16 @@ def reached(scores: Scores) -> str:
     return f"The overall score {scores.overall:g} reaches {OVERALL_PASS_MARK:g}."
 
 
+def still_work(validation: Validation) -> str:
+    """Of approved skills none of which is broken."""
+    stood = sum(each.stood is not None for each in validation.regressions)
+    tested = len(validation.regressions) - stood
+    if not stood:
+        return f"All {tested} approved skills still work on it."
+    unchanged = f"{stood} approved skills were not run: nothing that their results rest on changed."
+    return f"All {tested} that were run still work on it; {unchanged}" if tested else unchanged
+
+
 def breaks(validation: Validation) -> str:
     assert validation.scores is not None
     named = "; ".join(broken(validation))
