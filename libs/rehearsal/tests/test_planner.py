@@ -1,5 +1,6 @@
 """The planner alone: what it reads, what it proposes, and that it keeps to its rules."""
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -49,11 +50,15 @@ def planner(refuses: Callable[[str], bool] = lambda _: False) -> Policy:
     return planner_policy(lambda **_: Rules(refuses))
 
 
-def asked(*known: str, texts: Mapping[str, str] = MappingProxyType({})) -> HumanMessage:
+def asked(
+    *known: str,
+    texts: Mapping[str, str] = MappingProxyType({}),
+    files: Mapping[str, str] = MappingProxyType(FILES),
+) -> HumanMessage:
     brief = {
         "skill_name": "word-counter",
         "task_count": 2,
-        "files": list(FILES),
+        "files": list(files),
         "texts": dict(texts),
         "known_tasks": list(known),
     }
@@ -66,19 +71,23 @@ def read(path: str, content: str) -> tuple[BaseMessage, BaseMessage]:
     return AIMessage("", tool_calls=[call]), ToolMessage(shown, tool_call_id=path)
 
 
-def outlines_of(policy: Policy, *known: str) -> int:
-    (answer,) = policy(Turn(messages=(asked(*known, texts=FILES),), tools=("TaskOutlines",))).calls
+def outlines_of(policy: Policy, *known: str, files: Mapping[str, str]) -> int:
+    request = asked(*known, texts=files, files=files)
+    (answer,) = policy(Turn(messages=(request,), tools=("TaskOutlines",))).calls
     assert answer.name == "TaskOutlines"
     assert isinstance(answer.arguments["outlines"], list)
     return len(answer.arguments["outlines"])
 
 
-def tasks_of(policy: Policy, *known: str) -> list[Mapping[str, object]]:
+def tasks_of(
+    policy: Policy, *known: str, files: Mapping[str, str] = MappingProxyType(FILES)
+) -> list[Mapping[str, object]]:
     """What each agent answers with that prepares one of the tasks."""
     drafts = []
-    for number in range(1, outlines_of(policy, *known) + 1):
+    for number in range(1, outlines_of(policy, *known, files=files) + 1):
         assignment = HumanMessage(f'<assignment>{{"number": {number}}}</assignment>')
-        asked_for = Turn(messages=(asked(*known, texts=FILES), assignment), tools=("TaskDraft",))
+        request = asked(*known, texts=files, files=files)
+        asked_for = Turn(messages=(request, assignment), tools=("TaskDraft",))
         (answer,) = policy(asked_for).calls
         assert answer.name == "TaskDraft"
         drafts.append(answer.arguments)
@@ -97,9 +106,10 @@ def test_it_proposes_as_many_tasks_as_asked_for_each_with_checks_of_its_result()
     tasks = tasks_of(planner())
 
     assert len(tasks) == 2
-    for task, result in zip(tasks, ("result-1.txt", "outcome-2.txt"), strict=True):
-        assert f"`{result}`" in str(task["prompt"])
-        assert task["checks"] == [{"kind": "file", "path": result}]
+    for task in tasks:
+        assert "`notes.txt`" in str(task["prompt"])
+        assert "Please count the words and lines of a text." in str(task["prompt"])
+        assert task["checks"] == [{"kind": "file", "path": "report.txt"}]
 
 
 def test_it_says_nothing_that_the_rules_call_a_leak() -> None:
@@ -108,10 +118,34 @@ def test_it_says_nothing_that_the_rules_call_a_leak() -> None:
     assert all("words and lines" not in str(task["prompt"]).lower() for task in tasks)
 
 
-def test_where_every_task_that_runs_something_would_leak_it_asks_to_read() -> None:
-    tasks = tasks_of(planner(lambda text: "count" in text.lower() or "lines" in text))
+def test_a_skill_of_words_gives_tasks_that_say_so() -> None:
+    tasks = tasks_of(planner(), files={"SKILL.md": MANUAL.partition("```")[0]})
 
     assert all(str(task["success_criterion"]).startswith(NO_COMMAND_CRITERION) for task in tasks)
+
+
+def test_what_an_exercise_is_given_is_made_whatever_its_kind() -> None:
+    kinds = ("a.pdf", "b.xlsx", "c.png", "d.wav", "e.docx", "f.db")
+    commands = "\n".join(f"python3 scripts/count.py {name}" for name in kinds)
+    manual = MANUAL.replace("python3 scripts/count.py notes.txt --output report.txt", commands)
+
+    (task, _) = tasks_of(planner(), files={**FILES, "SKILL.md": manual})
+
+    files = task["files"]
+    assert isinstance(files, list)
+    begins = {
+        file["path"]: base64.b64decode(file["content"])[:4]
+        for file in files
+        if file["encoding"] == "base64"
+    }
+    assert begins == {
+        "a.pdf": b"%PDF",
+        "b.xlsx": b"PK\x03\x04",
+        "c.png": b"\x89PNG",
+        "d.wav": b"RIFF",
+        "e.docx": b"PK\x03\x04",
+        "f.db": b"SQLi",
+    }
 
 
 def test_tasks_there_are_already_are_not_proposed_again() -> None:

@@ -53,8 +53,8 @@ def create_app(settings: Settings) -> Service:
 def open_agents(settings: Settings, workbench: Workbench) -> DeepAgents:
     """The judge's agents with the models the settings name."""
 
-    def named(spec: str | None, policy: Policy) -> NamedModel:
-        chat = open_model(spec, policy=policy, settings=settings)
+    def named(spec: str | None, policy: Policy, *, reads_skills: bool = False) -> NamedModel:
+        chat = open_model(spec, policy=policy, settings=settings, reads_skills=reads_skills)
         known_to_see = bool((chat.profile or {}).get("image_inputs"))
         asked_to_see = settings.judge_sees_images
         return NamedModel(
@@ -64,7 +64,7 @@ def open_agents(settings: Settings, workbench: Workbench) -> DeepAgents:
         )
 
     return DeepAgents(
-        planner_model=named(settings.judge_model, planner_policy(rules_for)),
+        planner_model=named(settings.judge_model, planner_policy(rules_for), reads_skills=True),
         grader_model=named(settings.judge_model, grader_policy),
         reporter_model=named(settings.report_model or settings.judge_model, reporter_policy),
         workbench=workbench,

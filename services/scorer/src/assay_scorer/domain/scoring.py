@@ -39,9 +39,21 @@ def completion(observed: Observed) -> float:
     """Mean of the points of the online run, of work done with the skill in full."""
     parts = {outcome.task_id: outcome.attribution for outcome in observed.online.outcomes}
     counted = [
-        counted_grade(grade.grade, parts.get(grade.task_id)) for grade in observed.online_grades
+        counted_grade(grade.grade, parts.get(grade.task_id)) for grade in _telling_grades(observed)
     ]
     return _one_decimal(Decimal(sum(map(points, counted))) / len(counted))
+
+
+def _telling_grades(observed: Observed) -> Sequence[Grade]:
+    """All grades, but for rehearsed tasks that used the skill and show nothing of it."""
+    silent = {
+        outcome.task_id
+        for outcome in observed.online.outcomes
+        if outcome.shows == "nothing" and outcome.used(observed.skill_name)
+    }
+    return [each for each in observed.online_grades if each.task_id not in silent] or list(
+        observed.online_grades
+    )
 
 
 def trigger(observed: Observed) -> float:

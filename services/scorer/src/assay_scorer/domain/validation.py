@@ -33,6 +33,7 @@ from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression
+from assay_scorer.domain.exercise import Exercised, exercised
 from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 from assay_scorer.domain.ledger import Ledger, summed
 from assay_scorer.domain.money import MoneyRules
@@ -243,6 +244,14 @@ class Validation(Model):
         """Tasks of the online run that were not done, for no fault of the skill."""
         grades = self.online_graded.grades if self.online_graded else ()
         return hindered_tasks("online", self.online, grades)
+
+    @property
+    def rehearsal_shows(self) -> Exercised | None:
+        """What the online run shows of the documented; None where an LLM did it."""
+        run = self.online
+        if run is None or run.coverage is None or run.model is None or not run.model.is_rehearsal:
+            return None
+        return exercised(run.coverage)
 
     @property
     def uninstalled(self) -> Installation | None:
