@@ -15,7 +15,7 @@ from assay_contracts.validations import CleanupFinished, CleanupRequested, Valid
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.app import create_app
 from assay_sandbox_runner.settings import Settings
-from assay_sandbox_runner.workers.sweep import sweeping
+from assay_sandbox_runner.workers.sweep import FAILED, sweeping
 from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.port import SandboxUnavailable
 from assay_servicekit.bus import Bus
@@ -81,22 +81,25 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
 
 
 class Unsteady(FakeProvider):
-    """Fails every other sweep, and tells when it has been asked for one."""
+    """Fails its first sweeps, and tells when it has been asked for one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sweeps: asyncio.Queue[None] = asyncio.Queue()
-        self._failing: Iterator[bool] = iter([True, False, False])
+        self._failures: Iterator[Exception] = iter(
+            [SandboxUnavailable("not now"), RecursionError("too deep")]
+        )
 
     async def sweep(self) -> list[str]:
         self.sweeps.put_nowait(None)
-        if next(self._failing, False):
-            raise SandboxUnavailable("not now")
+        if failure := next(self._failures, None):
+            raise failure
         return ["left-behind"]
 
 
-async def test_sweeping_goes_on_after_a_failure(tmp_path: Path) -> None:
+async def test_sweeping_goes_on_after_any_failure_and_counts_it(tmp_path: Path) -> None:
     provider, bundles = Unsteady(), BundlesOnDisk(Store(), tmp_path)
+    before = FAILED.labels("sandboxes")._value.get()
 
     async with sweeping(
         sandboxes=provider.sweep,
@@ -105,6 +108,7 @@ async def test_sweeping_goes_on_after_a_failure(tmp_path: Path) -> None:
     ):
         for _ in range(3):
             await asyncio.wait_for(provider.sweeps.get(), PATIENCE_S)
+    assert FAILED.labels("sandboxes")._value.get() == before + 2
 
 
 def test_unknown_sandbox_is_refused_at_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -217,7 +216,7 @@ class Runner:
     def clean_sandboxes(self) -> CleanSandboxes:
         return CleanSandboxes(
             provider=self.provider,
-            tools=lay_out_tools(Path(tempfile.gettempdir()) / "assay-testkit-tools"),
+            tools=lay_out_tools(self.folder),
             limits=Limits(output_bytes=OUTPUT_BYTES),
         )
 

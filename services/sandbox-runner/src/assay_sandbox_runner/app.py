@@ -68,7 +68,7 @@ def create_app(settings: Settings) -> Service:
     checks = _Checks(
         CleanSandboxes(
             provider=provider,
-            tools=lay_out_tools(settings.state_dir / "tools"),
+            tools=lay_out_tools(settings.state_dir),
             limits=settings.limits(output_bytes=OUTPUT_BYTES),
         ),
         CheckTask(find_pattern=find_pattern, seconds=settings.check_seconds),

@@ -1,6 +1,6 @@
 """Bubblewrap, as the table of providers has it."""
 
-import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Final
 
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.bwrap import BwrapMissing, bwrap_path, overlay_works
+from assay_sandboxes.bubblewrap.host.memory_group import make_memory_group
 from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.diagnosis import Finding, examine_program
@@ -75,16 +76,19 @@ def _examine_overlay() -> Finding:
 
 
 def _examine_memory_limits() -> Finding:
-    root = Path("/sys/fs/cgroup")
-    version_1 = root / "memory"
-    place = version_1 if version_1.is_dir() else root
-    if os.access(place, os.W_OK):
-        return Finding("memory limits", "ok", "control groups bound each sandbox as a whole")
+    group = make_memory_group(secrets.token_hex(8))
+    if group is not None:
+        weighed = "and weigh it as one" if group.cpu else "but not its processors"
+        group.remove()
+        return Finding(
+            "memory limits", "ok", f"control groups bound each sandbox as a whole {weighed}"
+        )
     return Finding(
         "memory limits",
         "note",
-        "resource limits bound each process of a sandbox, but not their sum",
-        f"Where skills are not trusted, give this user a writable {place}.",
+        "wardens bound what a sandbox holds and uses, looking five times a second",
+        "Where skills are not trusted, run it where control groups may be made: as root, or as a"
+        " systemd service with Delegate=cpu memory and DelegateSubgroup=services.",
     )
 
 

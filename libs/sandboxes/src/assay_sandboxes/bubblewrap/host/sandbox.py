@@ -14,6 +14,7 @@ from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.host import layout
+from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
 from assay_sandboxes.bubblewrap.host.output_capture import OutputCapture
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
@@ -160,7 +161,7 @@ class BubblewrapSandbox:
 
     def _killed_for_memory(self) -> int:
         group = self._processes.group
-        return group.killed() if group else 0
+        return group.killed() if group else self._processes.warden.ended_for_memory
 
     async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
         request = PutFrame(
@@ -212,14 +213,13 @@ class BubblewrapSandbox:
         return parse_home_files(job.captures[0].take()[0])
 
     def proof(self) -> SandboxProof:
-        memory = "all its processes together" if self._processes.group else "each of its processes"
         space = f"{self._limits.home_bytes >> 20} MiB and {self._limits.home_files} files"
         return SandboxProof(
             kind=KIND,
             base=self._environment.name if self._environment else "base",
             environment=self._environment.digest if self._environment else None,
             network=self._network,
-            proof=f"{self._proof} Memory is bounded for {memory}; {HOME} lies on a file system of "
+            proof=f"{self._proof} {_bounds(self._processes.group)} {HOME} lies on a file system of "
             f"its own in memory, with room for {space}.",
             observation=_OBSERVED if self._network == "blocked" else _OBSERVED_OPEN,
             watched=True,
@@ -283,6 +283,7 @@ class BubblewrapSandbox:
             raise
 
     async def _kill_and_wait(self, number: int, exited: asyncio.Future[int]) -> int:
+        self._processes.warden.let_end()
         self._processes.supervisor.kill(number)
         try:
             async with asyncio.timeout(_DEATH_S):
@@ -291,6 +292,22 @@ class BubblewrapSandbox:
             why = f"a command outlived its own end by {_DEATH_S:g} seconds"
             self._processes.supervisor.lose(why)
             raise SandboxUnavailable(why) from error
+
+
+def _bounds(group: MemoryGroup | None) -> str:
+    """How its shares of memory and processors are kept."""
+    memory = (
+        "Memory is bounded for all its processes together, by a control group"
+        if group
+        else "Memory is bounded for each of its processes, and for all together by its warden, "
+        "which looks five times a second and ends the largest when it is too much"
+    )
+    processors = (
+        "it weighs as one among the sandboxes however many processes it has"
+        if group and group.cpu
+        else "its processes step back when it has used up its share"
+    )
+    return f"{memory}; of the processors, {processors}."
 
 
 def _limits_hit(*, time: bool, memory: bool) -> tuple[LimitKind, ...]:

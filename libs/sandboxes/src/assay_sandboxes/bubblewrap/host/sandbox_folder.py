@@ -89,24 +89,23 @@ def sweep_sandboxes(sandboxes: Path) -> Swept:
     removed: list[str] = []
     stuck: list[str] = []
     for path in sorted(sandboxes.iterdir()) if sandboxes.exists() else []:
-        if path.name.startswith(HALF_MADE):
-            if age_s(path) > HALF_MADE_FOR_S:
-                remove_tree(path)
-            continue
-        if _is_abandoned(path):
-            try:
+        try:
+            if path.name.startswith(HALF_MADE):
+                if age_s(path) > HALF_MADE_FOR_S:
+                    remove_tree(path)
+            elif _is_abandoned(path):
                 _end(path)
                 remove_tree(path)
                 removed.append(path.name)
-            except OSError as error:
-                stuck.append(str(error))
+        except OSError as error:
+            stuck.append(f"{path.name}: {error}")
     return Swept(removed, stuck)
 
 
 def _is_abandoned(path: Path) -> bool:
     try:
         lock = os.open(path / "owner", os.O_RDWR)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         # Somebody is removing it, or died while removing it.
         return age_s(path) > HALF_MADE_FOR_S
     try:
@@ -121,13 +120,14 @@ def _is_abandoned(path: Path) -> bool:
 def _end(path: Path) -> None:
     try:
         record = json.loads((path / "record").read_text())
-    except (FileNotFoundError, ValueError):
-        return
-    for pid, started in record["processes"]:
+        processes, group = list(record["processes"]), record["cgroup"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # it was not written whole
+    for pid, started in processes:
         _kill(pid, started)
-    if record["cgroup"]:
+    if group:
         with suppress(OSError):
-            MemoryGroup(Path(record["cgroup"])).remove()
+            MemoryGroup(Path(group)).remove()
 
 
 def _kill(pid: int, started: int | None) -> None:

@@ -85,7 +85,12 @@ class SandboxProcesses:
         self._process_one = os.pidfd_open(ready.process)
         self._folder.record([launched.sandbox.pid, ready.process, launched.warden.pid], self.group)
         self._warden = WardenClient(launched.to_warden, lost=self.supervisor.lose)
-        self._warden.hand_over(self._outside.order(ready, carry=network == "open"), ready.observed)
+        order = self._outside.order(
+            ready,
+            carry=network == "open",
+            memory_bytes=None if self.group else self._limits.memory_bytes,
+        )
+        self._warden.hand_over(order, ready.observed)
         return await self._proven(probe, carries=network == "open")
 
     async def _proven(self, probe: Probe, *, carries: bool) -> str:

@@ -153,7 +153,8 @@ def _fork(work: Callable[[], NoReturn]) -> int:
 def _keep_watch(groups: list[str], control: socket.socket) -> NoReturn:
     starter = os.getppid()
     _join(groups)
-    warden.watch_over(control, starter=starter, uid=SANDBOX_UID)
+    folders = [each.rpartition("/")[0] for each in groups]
+    warden.watch_over(control, starter=starter, uid=SANDBOX_UID, groups=folders)
 
 
 def _wait_for_request(groups: list[str], requests: socket.socket) -> NoReturn:
