@@ -118,7 +118,9 @@ def test_the_report_says_how_little_can_be_told_of_instructions(
 
     assert "No LLM took part" in validated.markdown
     assert validated.report.prose is not None
-    assert any("documents no command" in line for line in validated.report.prose.weaknesses)
+    assert any(
+        "documents nothing that could be run" in line for line in validated.report.prose.weaknesses
+    )
 
 
 @pytest.mark.parametrize("name", ["length-converter"])
@@ -128,4 +130,7 @@ def test_a_declared_dependency_is_installed_once_and_shown(
     online, offline = validations[name][0].report.runs
 
     assert [package.name for package in online.packages_added] == ["rulerwords"]
+    assert [each.failure for each in online.installations] == [None]
+    assert online.installations[0].declared_in == ("requirements.txt",)
+    assert online.network_calls == ()
     assert offline.packages_added == ()

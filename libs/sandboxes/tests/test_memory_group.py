@@ -29,7 +29,7 @@ def test_a_group_is_made_where_the_machine_has_the_first_version(tmp_path: Path)
     group.bound(1000)
     assert (group.path / "memory.limit_in_bytes").read_text() == "1000"
     assert group.path.is_relative_to(tmp_path / "memory")
-    weighed = tmp_path / "cpu" / "assay-sandboxes" / "one"
+    weighed = tmp_path / "cpu" / "assay-sandboxes-one"
     (weighed / "cpu.shares").touch()
     assert group.files_to_join == [
         str(group.path / "cgroup.procs"),

@@ -61,8 +61,9 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
         "online", skill, tasks=(a_task("t1", FileCheck(path="report.txt")),), capture="candidate"
     )
     service = create_app(settings)
-    async with started(scorer.bus), service.before(), started(service.bus):
-        await scorer.bus.objects.put("bundles", skill.bundle.key, store.objects[skill.bundle.key])
+    ingest = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("ingest"))), "ingest")
+    async with started(scorer.bus), started(ingest), service.before(), started(service.bus):
+        await ingest.objects.put("bundles", skill.bundle.key, store.objects[skill.bundle.key])
         await scorer.bus.say(request)
         result = await asyncio.wait_for(scorer.runs.get(), PATIENCE_S)
 

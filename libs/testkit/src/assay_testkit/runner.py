@@ -40,12 +40,15 @@ from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_declared import InstallDeclared
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
+from assay_sandboxes.environments.environments import Environments
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
+from assay_testkit.environments import FolderStore
 
 SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)
 
@@ -86,11 +89,16 @@ COUNTED: Final[tuple[Check, ...]] = (
 
 def bundle_of(name: str, files: Mapping[str, str]) -> bytes:
     """A bundle as ingest makes them: files below one folder; what starts with `#!` can be run."""
+    return zipped(name, {path: content.encode() for path, content in files.items()})
+
+
+def zipped(name: str, files: Mapping[str, bytes]) -> bytes:
+    """As `bundle_of`, of files that may hold anything."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for path, content in sorted(files.items()):
             entry = zipfile.ZipInfo(f"{name}/{path}")
-            entry.external_attr = (0o100755 if content.startswith("#!") else 0o100644) << 16
+            entry.external_attr = (0o100755 if content.startswith(b"#!") else 0o100644) << 16
             archive.writestr(entry, content)
     return target.getvalue()
 
@@ -171,6 +179,7 @@ class Runner:
         bundles = BundlesOnDisk(self.store, self.folder)
         return CarryOutRun(
             provider=self.provider,
+            environments=self.environments,
             bundles=bundles,
             neighbours=builtin_neighbours(),
             traces=self.store,
@@ -189,10 +198,21 @@ class Runner:
             ),
             try_near_misses=TryNearMisses(),
             install_packages=InstallPackages(managers=managers),
+            install_declared=InstallDeclared(managers=managers, seconds=60.0),
             find_other_versions=FindOtherVersions(managers=managers),
             limits=limits,
             task_seconds=task_seconds,
             snapshot_ttl=SNAPSHOT_TTL,
+        )
+
+    @property
+    def environments(self) -> Environments:
+        """Those that runs leave, below the runner's folder."""
+        return Environments(
+            self.folder / "environments",
+            FolderStore(self.folder / "store"),
+            self.provider,
+            time_to_live=SNAPSHOT_TTL,
         )
 
     def clean_sandboxes(self) -> CleanSandboxes:

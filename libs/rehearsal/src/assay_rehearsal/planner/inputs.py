@@ -77,7 +77,7 @@ def _parts_of_folder(name: str, about: str) -> tuple[str, ...]:
         return ("harbour.png", "garden.png", "notes.txt")
     kinds = [kind for kind in _IN_FOLDERS if re.search(rf"\*?\.{kind}\b", about)]
     named = [f"{part}.{kind}" for kind in kinds[:3] for part in ("spring", "summer")]
-    return (*named, "spring.txt", "summer.csv", "autumn.md") if named else _FOLDER
+    return tuple(dict.fromkeys((*named, *_FOLDER)))
 
 
 _FOLDER: Final = ("spring.txt", "summer.csv", "autumn.md")

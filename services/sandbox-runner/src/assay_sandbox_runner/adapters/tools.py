@@ -19,7 +19,9 @@ from assay_sandbox_runner.use_cases.clean_sandbox import LIBRARIES
 
 PACKAGES: Final = ("openpyxl", "pillow", "pypdf", "python-docx", "python-pptx", "reportlab")
 """What checks and planners make and read documents with, beside Python's own modules."""
-_NOT_NEEDED: Final = re.compile(r"(?:^|/)(?:tests?|includes?)/|\.(?:pyi|h|pxd|pyx|c)$|^\.\./|^bin/")
+_NOT_NEEDED: Final = re.compile(
+    r"(?:^|/)(?:tests?|includes?|[^/]*\.dist-info)/|\.(?:pyi|h|pxd|pyx|c)$|^\.\./|^bin/"
+)
 
 
 def lay_out_tools(state_dir: Path) -> Path:
@@ -29,7 +31,9 @@ def lay_out_tools(state_dir: Path) -> Path:
     """
     wanted = _with_requirements(PACKAGES)
     versions = sorted(f"{name} {found.version}" for name, found in wanted.items())
-    digest = hashlib.sha256("\n".join((sys.version, *versions)).encode()).hexdigest()[:16]
+    digest = hashlib.sha256("\n".join(("compiled", sys.version, *versions)).encode()).hexdigest()[
+        :16
+    ]
     installed = Path(sys.prefix)
     root = installed / "share" / "assay" if os.access(installed, os.W_OK) else state_dir
     target = root / f"tools-{digest}"
@@ -47,9 +51,13 @@ def _make(target: Path, wanted: Mapping[str, Distribution]) -> None:
         for found in wanted.values():
             _copy(found, libraries)
         # A clean sandbox cannot keep the compiled form: it would be made anew for each check.
+        # And the fewer files there are, the sooner a sandbox is open.
         compileall.compile_dir(
-            libraries, quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
+            libraries, quiet=2, legacy=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
         )
+        for source in libraries.rglob("*.py"):
+            if source.with_suffix(".pyc").exists():
+                source.unlink()
         beside.chmod(0o755)
         beside.rename(target)
     except OSError:

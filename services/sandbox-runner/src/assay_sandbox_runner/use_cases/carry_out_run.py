@@ -11,9 +11,12 @@ from typing import Final
 
 from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
+from assay_agentkit.task_clock import running_on, stopped_clock
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.coverage import Coverage
+from assay_contracts.environments import SealedEnvironment
 from assay_contracts.runs import (
+    Installation,
     NetworkCall,
     Package,
     RunFinished,
@@ -29,7 +32,7 @@ from assay_sandbox_runner.domain.network_calls import (
     listed,
 )
 from assay_sandbox_runner.domain.network_causes import skill_under_test
-from assay_sandbox_runner.domain.packages import keep_relevant_requirements
+from assay_sandbox_runner.domain.packages import declared_names, keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
 from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds, skill_needs
@@ -38,6 +41,7 @@ from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import (
     AgentsForRun,
     Bundles,
+    Environments,
     ExecutingAgents,
     MountedSkills,
     Progress,
@@ -46,10 +50,11 @@ from assay_sandbox_runner.ports import (
 )
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_declared import InstallDeclared
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
-from assay_sandboxes.port import SKILLS, Limits, SandboxProvider, SandboxUnavailable
+from assay_sandboxes.port import SKILLS, EndedRun, Limits, SandboxProvider, SandboxUnavailable
 from assay_servicekit.spending import tell_costs
 from assay_skillkit.names import ascii_label
 
@@ -71,6 +76,7 @@ class CarryOutRun:
     """Carry out one set of tasks in one sandbox, and tell what came of them."""
 
     provider: SandboxProvider
+    environments: Environments
     bundles: Bundles
     neighbours: Mapping[str, str]
     """The built-in skills that can fill up a crowd: for each name, its SKILL.md."""
@@ -81,6 +87,7 @@ class CarryOutRun:
     clean_sandboxes: CleanSandboxes
     try_near_misses: TryNearMisses
     install_packages: InstallPackages
+    install_declared: InstallDeclared
     find_other_versions: FindOtherVersions
     limits: Limits
     task_seconds: float
@@ -96,7 +103,8 @@ class CarryOutRun:
         tell_costs(agents.near_miss_use)
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
-                return await self._carry_out(request, agents, stopwatch)
+                with running_on(clock):
+                    return await self._carry_out(request, agents, stopwatch)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -116,13 +124,13 @@ class CarryOutRun:
         async with self._opened(request, agents, stopwatch) as run:
             packages_before = await run.sandbox.packages()
             install_failure = await self.install_packages(run.sandbox, request.install)
+            installations = await self._install_declared(run)
             tasks, near_misses = await run_both(self._work_on_tasks(run), self.try_near_misses(run))
             calls = await self._network_calls(run, tasks)
             coverage, tasks = await self._covered(run, tasks)
             packages = await self._compare_packages(run, packages_before)
             candidate = None if install_failure else request.capture
-            if candidate:
-                await run.sandbox.snapshot(candidate)
+            sealed = await self._seal(run, candidate, packages) if candidate else None
             proof = run.sandbox.proof()
         await run_all(self.traces.keep(task.outcome.trace_key, task.trace) for task in tasks)
         model = agents.model_use()
@@ -139,9 +147,11 @@ class CarryOutRun:
             sandbox=proof,
             candidate=candidate,
             candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
+            sealed=sealed,
             packages_before=packages.before,
             packages_after=packages.after,
             offered=packages.other_versions,
+            installations=installations,
             install_failure=install_failure,
             model=model,
             near_miss_model=agents.near_miss_use() if request.near_misses else None,
@@ -155,6 +165,9 @@ class CarryOutRun:
         self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
+        opened = await self.environments.open(
+            request.base, skill=request.skill_name, without=request.without
+        )
         name = ascii_label(f"{request.step_id}.{request.attempt}")
         async with (
             self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
@@ -163,13 +176,14 @@ class CarryOutRun:
                 name=name,
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
-                base=request.base,
+                environment=opened.environment,
                 limits=self.limits,
             ) as sandbox,
         ):
             yield OpenRun(
                 request=request,
                 sandbox=sandbox,
+                environment=opened,
                 skills=skills,
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
@@ -184,6 +198,14 @@ class CarryOutRun:
             return NOTHING_NEEDED
         texts = await self.bundles.texts(skills, (request.skill_name,))
         return await asyncio.to_thread(skill_needs, files, texts, request.dependencies)
+
+    async def _install_declared(self, run: OpenRun) -> tuple[Installation, ...]:
+        """Before the tasks, and at no cost to their time."""
+        if not run.request.dependencies.are_installed:
+            return ()
+        await self._tell_progress(run, "installing what the skill declares", 0)
+        with stopped_clock(), run.stopwatch.running():
+            return await self.install_declared(run.sandbox, run.request.dependencies)
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
         if not request.tasks:
@@ -223,8 +245,10 @@ class CarryOutRun:
     async def _network_calls(
         self, run: OpenRun, tasks: Sequence[TaskRecord]
     ) -> tuple[NetworkCall, ...]:
-        """Those of the tasks: without any, what reached out was our own installing."""
-        observed = await run.sandbox.network_calls() if tasks else []
+        """Those of the tasks: what reached out before them was our own installing."""
+        began = min((task.window.started for task in tasks), default=None)
+        calls = await run.sandbox.network_calls() if began else []
+        observed = [call for call in calls if began is not None and call.at >= began]
         name = run.request.skill_name
         files = run.skills.files.get(name)
         if not observed or files is None:
@@ -259,7 +283,7 @@ class CarryOutRun:
                 trace=each.trace,
                 folder=each.window.folder,
                 obstacles={
-                    obstacle.step: f"{obstacle.what}: {obstacle.observed}"
+                    obstacle.step: f"{obstacle.kind.replace('_', ' ')} {obstacle.what}"
                     for obstacle in reversed(each.trace.obstacles)
                     if obstacle.step is not None
                 },
@@ -269,6 +293,21 @@ class CarryOutRun:
         rehearsed = run.agents.model_use().is_rehearsal
         coverage, shows = await asyncio.to_thread(coverage_of, skill, worked, rehearsed=rehearsed)
         return coverage, [each.showing(shows.get(each.trace.task_id)) for each in tasks]
+
+    async def _seal(self, run: OpenRun, name: str, packages: _Packages) -> SealedEnvironment:
+        """What the run installed, built anew from a lock; nothing else of it is kept."""
+        return await self.environments.seal(
+            name,
+            run.environment,
+            run.sandbox,
+            EndedRun(
+                skill=run.request.skill_name,
+                before=packages.before,
+                after=packages.after,
+                declared=declared_names(run.request.dependencies),
+                bundles=run.skills.folder,
+            ),
+        )
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())

@@ -54,7 +54,9 @@ def _done_around(run: RunFinished | None) -> frozenset[TaskId]:
     """The tasks in which the skill's programs failed and the agent made do."""
     outcomes = run.outcomes if run else ()
     return frozenset(
-        each.task_id for each in outcomes if each.attribution and each.attribution.kind == "around"
+        each.task_id
+        for each in outcomes
+        if each.attribution and each.attribution.kind == "around" and each.shows != "nothing"
     )
 
 
@@ -63,6 +65,8 @@ class Environment(Model):
     """`n` of `v1.n`; 0 is the base."""
     snapshot: str | None = None
     """None for the base."""
+    without: tuple[str, ...] = ()
+    """Skills that led to that version and are gone: their parts of it are left out."""
     approved: tuple[ApprovedSkill, ...] = ()
 
     def approved_as(self, name: str) -> ApprovedSkill:

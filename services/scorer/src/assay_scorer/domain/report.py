@@ -135,6 +135,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
                 installations=run.installations,
+                sealed=run.sealed,
                 timings=run.timings,
                 lost_offline=_lost(validation) if kind == "offline" else (),
             )

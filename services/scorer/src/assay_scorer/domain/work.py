@@ -111,6 +111,7 @@ def _online_work(validation: Validation, item: WorkItem) -> Work:
         near_misses=validation.near_misses,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
         base=validation.environment.snapshot,
+        without=validation.environment.without,
         # The attempt is in the name: two workers on one step must not write one snapshot.
         capture=f"{validation.validation_id}-{item.attempt}",
         dependencies=validation.manifest.dependencies,
@@ -156,6 +157,7 @@ def _control_work(validation: Validation, item: WorkItem) -> Work:
         tasks=validation.tasks,
         skills=validation.environment.mounted_without(validation.skill_name),
         base=validation.environment.snapshot,
+        without=validation.environment.without,
         # Everything else is as it is with the skill: what it declares is there too.
         dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),

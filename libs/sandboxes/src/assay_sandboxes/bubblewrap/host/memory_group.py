@@ -36,7 +36,7 @@ class MemoryGroup:
         """The group that weighs it; none where there is none. One group in the second version."""
         if (self.path / _WEIGHT_2).exists():
             return self.path
-        beside = self.path.parents[2] / "cpu" / _PARENT / self.path.name
+        beside = _weighed_by(self.path.parents[2], self.path.name)
         return beside if (beside / _WEIGHT_1).exists() else None
 
     @property
@@ -95,7 +95,7 @@ def make_memory_group(
         return None
     if version_1:
         with suppress(OSError):  # then its processes are weighed one by one
-            (root / "cpu" / _PARENT / name).mkdir(parents=True)
+            _weighed_by(root, name).mkdir(parents=True)
     return MemoryGroup(path)
 
 
@@ -121,8 +121,7 @@ def _given_to_us(root: Path, own: Path) -> Path | None:
 def remove_abandoned_groups(root: Path = _ROOT) -> None:
     """Remove groups that nobody is in and that nobody is about to join."""
     now = time.time()
-    folders = [_parent(root), root / "cpu" / _PARENT]
-    for path in itertools.chain.from_iterable(folder.glob("*/") for folder in folders):
+    for path in itertools.chain(_parent(root).glob("*/"), (root / "cpu").glob(f"{_PARENT}-*/")):
         with suppress(OSError):  # somebody is in it, or it is gone already
             if now - path.stat().st_mtime > _JOINED_WITHIN_S:
                 path.rmdir()
@@ -134,3 +133,12 @@ def _is_version_1(root: Path) -> bool:
 
 def _parent(root: Path) -> Path:
     return (root / "memory" if _is_version_1(root) else root) / _PARENT
+
+
+def _weighed_by(root: Path, name: str) -> Path:
+    """The group of the first version that weighs a sandbox, beside all else that runs here.
+
+    Not below one for all sandboxes: then those that step back would leave those that do not with
+    what one process weighs.
+    """
+    return root / "cpu" / f"{_PARENT}-{name}"

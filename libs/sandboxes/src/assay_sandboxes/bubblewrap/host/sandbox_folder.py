@@ -4,7 +4,6 @@ A sandbox's folder is locked by the process that owns it for as long as that pro
 whoever can take the lock knows that the owner is dead, in whichever container it lived.
 """
 
-import asyncio
 import fcntl
 import json
 import os
@@ -54,10 +53,6 @@ class SandboxFolder:
         return self.path.name
 
     @property
-    def home(self) -> Path:
-        return self.path / "home"
-
-    @property
     def log(self) -> Path:
         return self.path / "log"
 
@@ -74,10 +69,7 @@ class SandboxFolder:
         try:
             # What cannot be removed now, the next sweep tries again.
             with suppress(OSError):
-                if any(self.home.glob("*")):
-                    await asyncio.to_thread(remove_tree, self.path)
-                else:  # a handful of files: quicker done than handed over
-                    remove_tree(self.path)
+                remove_tree(self.path)  # a handful of files
         finally:
             os.close(self._lock)
 
