@@ -247,7 +247,10 @@ async def test_what_was_done_is_in_the_audit_log(admin: "Admin") -> None:
     assert actions.count("rolled_back") == 2
     assert actions.count("approved") == 4
     assert actions.count("uploaded") == 5
-    assert {entry["actor"] for entry in log["entries"]} == {"admin"}
+    assert {entry["actor"] for entry in log["entries"]} == {"admin", "assay"}
+    by_nobody = [entry for entry in log["entries"] if entry["actor"] == "assay"]
+    assert {entry["action"] for entry in by_nobody} == {"rejected"}
+    assert {entry["details"]["decided_by"] for entry in by_nobody} == {"validation"}
 
 
 async def test_a_clash_that_another_version_mends_ends_in_that_version(admin: "Admin") -> None:
