@@ -283,7 +283,7 @@ class CarryOutRun:
                 trace=each.trace,
                 folder=each.window.folder,
                 obstacles={
-                    obstacle.step: f"{obstacle.what}: {obstacle.observed}"
+                    obstacle.step: f"{obstacle.kind.replace('_', ' ')} {obstacle.what}"
                     for obstacle in reversed(each.trace.obstacles)
                     if obstacle.step is not None
                 },
