@@ -99,6 +99,7 @@ async def test_what_goes_in_and_comes_out(document: Document) -> None:
         "text/markdown",
         "text/html",
         "application/xml",
+        "application/vnd.dsse.envelope.v1+json",
     }
 
 
