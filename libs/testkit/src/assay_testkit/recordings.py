@@ -17,7 +17,7 @@ _EVIDENCE: Final = ("{{seen ^detail: (.+)}}",)
 
 
 _KEYS: Final = frozenset(
-    {"skill", "like", "how", "truth", "control", "limits"}
+    {"skill", "like", "how", "truth", "control", "limits", "needs"}
     | {"tasks", "near_misses", "planner", "reporter"}
 )
 
@@ -79,6 +79,8 @@ class Recording:
     control: bool
     limits: Mapping[str, float]
     """Bounds of the platform that this skill is to meet, by their names."""
+    needs: str | None
+    """A program without which it cannot be validated here."""
     tasks: tuple[RecordedTask, ...]
     near_misses: tuple[RecordedNearMiss, ...]
     planned: Conversation
@@ -117,6 +119,7 @@ def recording_of(
         truth=raw["truth"],
         control=bool(said.get("control", False)),
         limits=raw.get("limits", {}),
+        needs=raw.get("needs"),
         tasks=tasks,
         near_misses=near_misses,
         planned=conversation(said.get("planner", ())),

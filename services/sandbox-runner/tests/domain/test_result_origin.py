@@ -65,6 +65,16 @@ def test_a_wrong_figure_that_the_agent_replaced_by_its_own() -> None:
     assert origin_of((PROGRAM, WRONG), (OWN, RIGHT), written_in=1)
 
 
+def test_a_figure_alike_by_chance_among_wrong_ones() -> None:
+    printed, result = "1.0 10.0 91.0", "0.0, 10.0, 100.0"
+    assert origin_of((PROGRAM, printed), (OWN, ""), result=result, written_in=1)
+
+
+def test_one_figure_taken_out_of_many() -> None:
+    printed = "\n".join(f"{day} {day * 7.5}" for day in range(40, 60))
+    assert not origin_of((PROGRAM, printed), (OWN, ""), result="337.5, 9 below 346", written_in=1)
+
+
 def test_words_that_have_nothing_to_do_with_the_result() -> None:
     assert origin_of((PROGRAM, "hello world"), (OWN, ""), result="twelve apples", written_in=1)
 

@@ -24,6 +24,8 @@ _CLOCK_SLACK_S: Final = 0.02
 """File systems stamp with a clock that ticks every few milliseconds."""
 _PERCENT: Final = 100
 _MOST_DIGITS: Final = 6
+_AS_MANY: Final = 2
+"""Programs that give more than so many figures for each one in the result gave a choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,7 @@ def _origin(steps: Sequence[TraceStep], when: float) -> int | None:
 def _takes_up(later: str, said: str, ran: Sequence[RanProgram], results: Results) -> bool:
     """Whether the agent went on with what the programs said, or with a file that they were told."""
     known = set(_numbers(results.given))
-    if _share(set(_numbers(said)) - known, set(_numbers(later))):
+    if _those_among(set(_numbers(said)) - known, set(_numbers(later))):
         return True
     named = {
         path
@@ -90,7 +92,7 @@ def _shares_nothing(result: str, said: str, results: Results) -> bool:
     new = set(_numbers(result)) - known_numbers
     offered = set(_numbers(said)) - known_numbers
     if new and offered:
-        return not _share(new, offered)
+        return _mostly_other(new, offered)
     known_words = set(_words(results.given))
     new_words, offered_words = (set(_words(text)) - known_words for text in (result, said))
     if not (new or new_words) or not (offered or offered_words):
@@ -107,10 +109,22 @@ def _numbers(text: str) -> Iterator[float]:
             yield from map(float, plain.split("."))
 
 
-def _share(numbers: set[float], others: set[float]) -> bool:
-    """Whether one of them is among the others, be it rounded or as a percentage."""
+def _mostly_other(new: set[float], offered: set[float]) -> bool:
+    """Whether figures are others, with a few alike by chance where there are as many of each."""
+    alike = _those_among(new, offered)
+    if len(offered) > _AS_MANY * len(new):
+        return not alike
+    return 2 * len(alike) < len(new) and 2 * len(_those_among(offered, new)) < len(offered)
+
+
+def _those_among(numbers: set[float], others: set[float]) -> set[float]:
+    """Those of the numbers that are among the others, be it rounded or as a percentage."""
     alike = {form for other in others for form in _forms(other)}
-    return any(number in alike or not others.isdisjoint(_rounded(number)) for number in numbers)
+    return {
+        number
+        for number in numbers
+        if number in alike or not others.isdisjoint(_rounded(number))
+    }
 
 
 def _forms(number: float) -> Iterator[float]:

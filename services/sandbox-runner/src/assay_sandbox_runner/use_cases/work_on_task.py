@@ -23,7 +23,7 @@ from assay_sandbox_runner.domain.check_results import as_trials, prove_nothing, 
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
 from assay_sandbox_runner.domain.produced_files import asked_for, checked_paths
-from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.program_runs import missing_files_read, programs_ran
 from assay_sandbox_runner.domain.result_files import ResultFiles
 from assay_sandbox_runner.domain.result_origin import Results, set_aside
 from assay_sandbox_runner.domain.skill_text import passages_of, skill_files_read
@@ -189,8 +189,11 @@ def _attribution(
     if files is None:
         return None
     ran = programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
+    missing = missing_files_read(
+        steps, skill=skill, files=files, manual=run.manual, root=SKILLS, folder=folder
+    )
     return attribute_task(
-        ran,
+        (*ran, *missing),
         was_used=any(use.skill == skill for use in used),
         manual=run.manual,
         results_set_aside=set_aside(steps, ran, results),

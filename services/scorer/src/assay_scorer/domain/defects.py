@@ -1,11 +1,18 @@
 """What the tasks of a run show of the skill's own programs: which never worked, whether any did."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from assay_contracts.attribution import Attribution, Defect, ProgramRun
 from assay_contracts.runs import TaskOutcome
 from assay_contracts.skills import SkillManifest
 from assay_contracts.tasks import TaskId
+
+_NO_PROGRAM: Final = (
+    (".md", ".txt", ".rst", ".html", ".css", ".json", ".yaml", ".yml", ".toml", ".ini", ".xml")
+    + (".csv", ".tsv", ".svg", ".png", ".jpg", ".pdf", ".docx", ".xlsx", ".pptx", ".tex", ".log")
+)
+"""Ends of files that commands copy, show or work on."""
 
 
 def defects(outcomes: Sequence[TaskOutcome]) -> tuple[Defect, ...]:
@@ -55,7 +62,9 @@ def unexercised(manifest: SkillManifest, outcomes: Sequence[TaskOutcome]) -> tup
     return tuple(
         path
         for path in files
-        if "/" in path and any(path in command for command in manifest.commands)
+        if "/" in path
+        and not path.endswith(_NO_PROGRAM)
+        and any(path in command for command in manifest.commands)
     )
 
 
