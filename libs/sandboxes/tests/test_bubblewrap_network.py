@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
-from assay_sandboxes.bubblewrap.host.calling_processes import CallingProcess
-from assay_sandboxes.bubblewrap.host.dns_answers import addresses_in
+from assay_contracts.runs import NetworkMode
+from assay_sandboxes.bubblewrap.warden.call_ledger import CallLedger
+from assay_sandboxes.bubblewrap.warden.calling_processes import CallingProcess
+from assay_sandboxes.bubblewrap.warden.dns_answers import addresses_in
 from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
 from assay_sandboxes.guest.dns_questions import first_question
 from assay_sandboxes.guest.socket_addresses import parse_address
@@ -85,6 +86,35 @@ async def test_each_attempt_is_counted_once(
 )
 async def test_its_own_loopback_does_not_count(blocked_sandbox: Sandbox, calls: list[str]) -> None:
     assert await destinations(blocked_sandbox, attempt(*calls)) == []
+
+
+ASK_OVER_A_CONNECTION = """
+import socket, struct
+def ask(there, name):
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    question = struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + labels + struct.pack(">BHH", 0, 1, 1)
+    there.sendall(struct.pack(">H", len(question)) + question)
+    return there.recv(2 + 512)[2 + 3] & 15
+with socket.create_connection(("127.0.0.53", 53)) as there:
+    print([ask(there, name) for name in ("a.example", "b.example", "a.example", "localhost")])
+socket.setdefaulttimeout(5)
+try: socket.gethostbyname("c.example")
+except OSError: pass
+"""
+
+
+@pytest.mark.parametrize("network", ["open", "blocked"])
+async def test_look_ups_over_a_connection_count_like_any_other(
+    bubblewrap: ProviderUnderTest, network: NetworkMode
+) -> None:
+    async with bubblewrap.open(network) as sandbox:
+        asked = await sandbox.execute(python(ASK_OVER_A_CONNECTION))
+        assert asked.exit_code == 0, asked.stderr
+        calls = await sandbox.network_calls()
+    found = [(call.destination, call.attempts) for call in calls]
+    assert found == [("a.example", 2), ("b.example", 1), ("c.example", 1)]
+    assert len({call.process for call in calls}) == 1
+    assert network == "open" or asked.stdout == "[3, 3, 3, 3]\n"
 
 
 async def test_a_server_and_its_client_inside_do_not_count(blocked_sandbox: Sandbox) -> None:
@@ -273,20 +303,19 @@ async def test_common_programs_are_counted_exactly(
 def test_what_only_the_kernel_saw_is_listed_as_unknown() -> None:
     count = 5
     ledger = CallLedger(lambda: count)
-    ledger.command_started(1, "a command", "/workspace")
-    ledger.address("192.0.2.1:80", CallingProcess(command=1))
+    ledger.address("192.0.2.1:80", CallingProcess(command=1), let_go_on=True)
     count = 8
-    calls = ledger.calls()
-    assert [call.destination for call in calls] == ["192.0.2.1:80", "unknown", "unknown"]
-    assert ledger.calls() == calls
-    ledger.forget()
-    assert ledger.calls() == []
+    calls = ledger.listed()
+    assert [call["destination"] for call in calls] == ["192.0.2.1:80", "unknown", "unknown"]
+    assert ledger.listed() == calls
+    assert ledger.forget() == 3
+    assert ledger.listed() == []
 
 
 def test_what_the_kernel_never_acted_on_is_counted_all_the_same() -> None:
     ledger = CallLedger(lambda: 0)
     ledger.address("192.0.2.1:80", None)
-    assert [call.destination for call in ledger.calls()] == ["192.0.2.1:80"]
+    assert [call["destination"] for call in ledger.listed()] == ["192.0.2.1:80"]
 
 
 def test_a_name_asked_for_in_a_search_domain_is_the_name_that_was_meant() -> None:
@@ -295,17 +324,15 @@ def test_a_name_asked_for_in_a_search_domain_is_the_name_that_was_meant() -> Non
     for name in ("a.example", "a.example.corp.example"):
         ledger.lookup(name, 1, caller)
         ledger.lookup(name, 28, caller)
-    (call,) = ledger.calls()
-    assert (call.destination, call.attempts) == ("a.example", 1)
+    (call,) = ledger.listed()
+    assert (call["destination"], call["attempts"]) == ("a.example", 1)
 
 
 def test_where_the_process_is_not_known_the_command_and_the_place_tell_calls_apart() -> None:
     ledger = CallLedger()
-    ledger.command_started(1, "one", "/workspace")
-    ledger.command_started(2, "two", "/workspace")
     for number, place in ((1, "192.0.2.1:80"), (1, "192.0.2.1:80"), (2, "192.0.2.1:80")):
         ledger.address(place, CallingProcess(command=number))
-    assert [(call.command, call.attempts) for call in ledger.calls()] == [("one", 2), ("two", 1)]
+    assert [(call["command"], call["attempts"]) for call in ledger.listed()] == [(1, 2), (2, 1)]
 
 
 def test_an_answer_tells_what_addresses_a_name_led_to() -> None:

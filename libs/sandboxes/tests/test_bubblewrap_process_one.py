@@ -15,7 +15,7 @@ import pytest
 import assay_sandboxes
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
-from assay_sandboxes.bubblewrap.host.warm_launcher import LaunchedProcess, WarmLauncher
+from assay_sandboxes.bubblewrap.host.warm_launcher import Launched, WarmLauncher
 from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
 from assay_sandboxes.port import Sandbox
 
@@ -46,12 +46,12 @@ async def test_a_sandbox_that_was_killed_before_it_was_ready_is_started_once_mor
 ) -> None:
     assert isinstance(bubblewrap.provider, BubblewrapProvider)
     launch = WarmLauncher.launch
-    launched: list[LaunchedProcess] = []
+    launched: list[Launched] = []
 
-    async def killed_at_first(self: WarmLauncher, *args: Any, **kwargs: Any) -> LaunchedProcess:
+    async def killed_at_first(self: WarmLauncher, *args: Any, **kwargs: Any) -> Launched:
         launched.append(await launch(self, *args, **kwargs))
         if len(launched) == 1:
-            launched[0].kill()
+            launched[0].sandbox.kill()
         return launched[-1]
 
     monkeypatch.setattr(WarmLauncher, "launch", killed_at_first)

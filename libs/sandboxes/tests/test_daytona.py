@@ -3,13 +3,16 @@
 import os
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
-from assay_sandboxes.conformance.under_test import ProviderUnderTest, python
+from assay_sandboxes.conformance.under_test import REAL_SHELL, ProviderUnderTest, python
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.port import NotOffline, SandboxUnavailable
 from assay_sandboxes.remote.lease_owner import LeaseOwner
 from assay_testkit.daytona.double import DaytonaDouble
+from assay_testkit.daytona.provider import provider_for
 from assay_testkit.waiting import until
 
 
@@ -33,6 +36,26 @@ async def test_an_open_network_is_asked_for_as_such(
     async with daytona.open("open"):
         (held,) = double.sandboxes.values()
     assert held.params["networkBlockAll"] is False
+    assert not held.params.get("networkAllowList")
+
+
+async def test_where_only_what_is_listed_may_be_reached_daytona_is_told_the_lists(
+    double: DaytonaDouble, skills: Path
+) -> None:
+    rules = EgressRules.parsed(
+        "10.1.0.0/16, git.example, *.lab.example, fd00::/8", only_listed=True
+    )
+    provider = provider_for(double, egress=rules)
+    subject = ProviderUnderTest(provider, REAL_SHELL, skills)
+    async with subject.open("open"):
+        (held,) = double.sandboxes.values()
+    async with subject.open("blocked"):
+        (shut,) = double.sandboxes.values()
+    await provider.close()
+    assert held.params["networkAllowList"] == "10.1.0.0/16"
+    assert held.params["domainAllowList"] == "git.example,lab.example"
+    assert shut.params["networkBlockAll"] is True
+    assert not shut.params.get("networkAllowList")
 
 
 async def test_skills_go_there_in_one_transfer_and_only_if_they_are_not_there(

@@ -1,4 +1,4 @@
-"""What runs where: the host, process 1 and the guest lie apart, and so does what is Daytona's."""
+"""What runs where: the host, process 1, wardens and the guest lie apart, and so does Daytona."""
 
 import ast
 import sys
@@ -20,6 +20,7 @@ from assay_sandboxes.remote.guest_programs import program_files
 PACKAGE = Path(assay_sandboxes.__file__).parent
 GUEST = "assay_sandboxes.guest"
 PROCESS_ONE = "assay_sandboxes.bubblewrap.process_one"
+WARDEN = "assay_sandboxes.bubblewrap.warden"
 OLDEST_PYTHON = (3, 9)
 """Of a remote sandbox."""
 
@@ -30,7 +31,8 @@ def modules(*below: str) -> list[Path]:
 
 def imports(path: Path) -> Iterator[str]:
     """What is imported when it runs, wherever in it; as `package.module` where that is meant."""
-    for node in running(ast.parse(path.read_text(), feature_version=OLDEST_PYTHON)):
+    version = OLDEST_PYTHON if path.parent.name == "guest" else None
+    for node in running(ast.parse(path.read_text(), feature_version=version)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -58,11 +60,16 @@ def test_what_runs_in_a_guest_needs_nothing_that_is_not_there(path: Path) -> Non
         assert top in sys.stdlib_module_names or module.startswith(GUEST), module
 
 
-@pytest.mark.parametrize("path", modules("bubblewrap", "process_one"), ids=lambda path: path.stem)
-def test_process_1_needs_the_standard_library_and_the_guest_alone(path: Path) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [*modules("bubblewrap", "process_one"), *modules("bubblewrap", "warden")],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_process_1_and_wardens_need_the_standard_library_and_the_guest_alone(path: Path) -> None:
+    ours = (GUEST, PROCESS_ONE, WARDEN, "assay_sandboxes.own_names")
     for module in imports(path):
         top = module.partition(".")[0]
-        assert top in sys.stdlib_module_names or module.startswith((GUEST, PROCESS_ONE)), module
+        assert top in sys.stdlib_module_names or module.startswith(ours), module
 
 
 @pytest.mark.parametrize("path", modules("remote"), ids=lambda path: path.stem)

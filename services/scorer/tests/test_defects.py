@@ -58,7 +58,9 @@ def test_a_helper_that_breaks_while_the_work_gets_done_with_the_skill_is_only_na
 
 
 def manifest(*commands: str) -> SkillManifest:
-    files = tuple(FileEntry(path=path, size=1) for path in ("SKILL.md", "scripts/a.py"))
+    files = tuple(
+        FileEntry(path=path, size=1) for path in ("SKILL.md", "scripts/a.py", "assets/a.md")
+    )
     return SkillManifest(name="x", description="x", files=files, commands=commands)
 
 
@@ -67,6 +69,7 @@ def test_documented_programs_that_nobody_ran_leave_the_skill_unexercised() -> No
 
     assert unexercised(manifest("python3 scripts/a.py in.csv"), read_only) == ("scripts/a.py",)
     assert unexercised(manifest("ls"), read_only) == ()
+    assert unexercised(manifest("cp assets/a.md x.md"), read_only) == ()
     assert unexercised(manifest(), read_only) == ()
 
 

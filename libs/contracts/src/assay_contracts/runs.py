@@ -68,6 +68,8 @@ class NetworkCall(Model):
     """Whose doing it was; older runners do not say."""
     problem: NetworkProblem | None = None
     """Why it got nowhere, where that is known."""
+    refused: str | None = None
+    """Where it is `denied`: what the rules have against the place."""
 
     @property
     def counts(self) -> bool:

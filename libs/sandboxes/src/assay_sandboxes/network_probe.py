@@ -1,12 +1,11 @@
 """Proving from inside that a sandbox's network is blocked."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from assay_sandboxes.port import NotOffline, ObservedCall, SandboxUnavailable
+from assay_sandboxes.port import NotOffline, SandboxUnavailable
 
 _UNREACHABLE: Final = frozenset({"ENETUNREACH", "EHOSTUNREACH"})
 _SILENT: Final = frozenset({"timeout", "EACCES", "EPERM"})
@@ -39,12 +38,12 @@ class Probe:
     silence_is_proof: bool = False
     """Whether no answer at all is as good as none on the way: where others block the network."""
 
-    def judge(self, result: ProbeResult, observed: Sequence[ObservedCall] | None) -> str:
+    def judge(self, result: ProbeResult, noticed: int | None) -> str:
         """Say what the probe did and saw.
 
         Args:
             result: what came of each address and each name, inside.
-            observed: what was noticed of the probe; none where nobody observes calls.
+            noticed: how many of its attempts were seen; none where nobody observes calls.
 
         Raises:
             NotOffline: something other than "no way there" came back, or nothing did.
@@ -64,11 +63,9 @@ class Probe:
                 "it was destroyed before anything ran in it"
             )
         attempts = len(by_name) + sum(came in stopped for _, came in by_address)
-        if observed is not None:
-            noticed = sum(call.attempts for call in observed)
-            if noticed < attempts:
-                raise SandboxUnavailable(
-                    f"network calls cannot be counted on this machine: a probe made {attempts} "
-                    f"and {noticed} were seen"
-                )
+        if noticed is not None and noticed < attempts:
+            raise SandboxUnavailable(
+                f"network calls cannot be counted on this machine: a probe made {attempts} and "
+                f"{noticed} were seen"
+            )
         return seen

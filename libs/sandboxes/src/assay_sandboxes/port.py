@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from assay_contracts.runs import NetworkMode, Package, SandboxKind, SandboxProof
+from assay_contracts.runs import NetworkMode, NetworkProblem, Package, SandboxKind, SandboxProof
 
 WORKSPACE: Final = "/workspace"
 SKILLS: Final = "/workspace/skills"
@@ -98,6 +98,10 @@ class ObservedCall:
     """What the process runs, then what runs above it, up to the command."""
     attempts: int = 1
     """How often it was tried, retries included."""
+    problem: NetworkProblem | None = None
+    """Why it got nowhere, where that is known."""
+    refused: str | None = None
+    """Why it was denied: what the rules for egress have against the place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from assay_contracts.runs import SandboxKind
 from assay_sandboxes.diagnosis import Finding
+from assay_sandboxes.egress import EgressSettings
 from assay_sandboxes.port import SandboxProvider
 
 
-class ProviderSettings(BaseSettings):
+class ProviderSettings(EgressSettings):
     """What every provider reads from its environment; those with more derive from this."""
 
     model_config = SettingsConfigDict(

@@ -96,7 +96,12 @@ class Recorder:
 
     def _task(self, planned: Mapping[str, Any]) -> dict[str, Any]:
         prompt = planned["prompt"]
-        files = {file["path"]: file["content"] for file in planned.get("files", ())}
+        files = {
+            file["path"]: {"base64": file["content"]}
+            if file.get("encoding") == "base64"
+            else file["content"]
+            for file in planned.get("files", ())
+        }
         return {
             **planned,
             "files": files,

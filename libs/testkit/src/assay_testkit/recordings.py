@@ -131,7 +131,10 @@ def _task(raw: Mapping[str, Any]) -> RecordedTask:
     conversations = {"with", "without", "grader"}
     planned = {key: value for key, value in raw.items() if key not in conversations}
     planned["files"] = [
-        {"path": path, "content": content} for path, content in raw.get("files", {}).items()
+        {"path": path, "content": content}
+        if isinstance(content, str)
+        else {"path": path, "content": content["base64"], "encoding": "base64"}
+        for path, content in raw.get("files", {}).items()
     ]
     return RecordedTask(
         planned=planned,

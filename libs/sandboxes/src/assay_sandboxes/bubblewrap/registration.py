@@ -7,6 +7,7 @@ from typing import Final
 
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.bwrap import BwrapMissing, bwrap_path
+from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.diagnosis import Finding, examine_program
 from assay_sandboxes.port import SandboxProvider
@@ -25,7 +26,11 @@ _ENABLE_NAMESPACES: Final = (
 
 def _open(settings: ProviderSettings, *, state_dir: Path, at_once: int) -> SandboxProvider:
     del at_once  # there is room for as many as are asked for
-    return BubblewrapProvider(state_dir, snapshot_ttl=settings.snapshot_ttl)
+    return BubblewrapProvider(
+        state_dir,
+        snapshot_ttl=settings.snapshot_ttl,
+        outside=Outside.by_rules(settings.egress_rules),
+    )
 
 
 def _examine(_: Mapping[str, str]) -> Iterator[Finding]:
@@ -37,7 +42,7 @@ def _examine(_: Mapping[str, str]) -> Iterator[Finding]:
     yield Finding(
         "online sandboxes",
         "ok",
-        "they reach the outside through the runner, and nothing on this machine",
+        "their wardens carry connections to public addresses, and to nothing on this machine",
     )
 
 

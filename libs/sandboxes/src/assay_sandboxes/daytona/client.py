@@ -1,6 +1,6 @@
 """Daytona's own SDK, as the service that remote sandboxes are had from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
@@ -15,6 +15,7 @@ from daytona import (
     ListSandboxesQuery,
 )
 
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.remote.retries import described
 from assay_sandboxes.remote.service import MachineOrder, RemoteFault, RemoteMissing
 
@@ -110,13 +111,19 @@ class DaytonaMachine:
             await self.sandbox.delete(timeout=seconds)
 
 
+def _of_version_4(ranges: Sequence[str]) -> list[str]:
+    """Daytona takes no others."""
+    return [each for each in ranges if ":" not in each]
+
+
 class DaytonaService:
     """An account at Daytona, as a remote service."""
 
     title: Final = TITLE
 
-    def __init__(self, client: AsyncDaytona) -> None:
+    def __init__(self, client: AsyncDaytona, egress: EgressRules) -> None:
         self._client = client
+        self._egress = egress
 
     async def create(self, order: MachineOrder, *, seconds: float) -> DaytonaMachine:
         minutes = max(1, round(order.time_to_live.total_seconds() / 60))
@@ -124,6 +131,9 @@ class DaytonaService:
             name=order.name,
             snapshot=order.snapshot,
             network_block_all=order.blocked,
+            # Lists only take away here: without them, everything but what Daytona refuses is open.
+            network_allow_list=self._listed(order, _of_version_4(self._egress.ranges)),
+            domain_allow_list=self._listed(order, self._egress.names),
             ephemeral=True,
             auto_stop_interval=minutes,
             ttl_minutes=minutes,
@@ -132,6 +142,11 @@ class DaytonaService:
         )
         with daytona_faults():
             return DaytonaMachine(await self._client.create(params, timeout=seconds))
+
+    def _listed(self, order: MachineOrder, entries: Sequence[str]) -> str | None:
+        if order.blocked or not self._egress.only_listed:
+            return None
+        return ",".join(entry.removeprefix(".") for entry in entries) or None
 
     async def find(self, name: str, *, seconds: float) -> DaytonaMachine:
         with daytona_faults():

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from assay_contracts.runs import NetworkMode, SandboxKind
 from assay_sandboxes.daytona import KIND
 from assay_sandboxes.daytona.client import TITLE, DaytonaMachine, DaytonaService
 from assay_sandboxes.daytona.snapshots import Snapshots
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
 from assay_sandboxes.remote.guest_client import GuestClient
@@ -42,6 +43,8 @@ class Account:
     """The region."""
     snapshot: str | None = None
     """The base environment; the account's default where there is none."""
+    egress: EgressRules = field(default_factory=EgressRules)
+    """What open sandboxes may reach; Daytona holds to it where nothing but that is allowed."""
     namespace: str = "assay"
     """Begins the names of all that is made, and tells it from what others make."""
 
@@ -159,7 +162,7 @@ class DaytonaProvider:
             client = AsyncDaytona(config)
             self._connection = _Connection(
                 client,
-                Leases(DaytonaService(client), self._terms, self._retries),
+                Leases(DaytonaService(client, self._account.egress), self._terms, self._retries),
                 Snapshots(
                     client,
                     namespace=self._account.namespace,

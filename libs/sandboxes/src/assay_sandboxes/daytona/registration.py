@@ -54,6 +54,7 @@ def _open(settings: DaytonaSettings, *, state_dir: Path, at_once: int) -> Sandbo
         api_url=settings.daytona_api_url,
         target=settings.daytona_target,
         snapshot=settings.daytona_snapshot,
+        egress=settings.egress_rules,
     )
     return DaytonaProvider(
         account,

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from assay_sandboxes.daytona.provider import Account, DaytonaProvider
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.double import CANARY, KEY, DaytonaDouble
@@ -29,10 +30,16 @@ def provider_for(
     policy: RetryPolicy = QUICK,
     most: int = 5,
     snapshot_ttl: timedelta = timedelta(days=1),
+    egress: EgressRules | None = None,
 ) -> DaytonaProvider:
     """A provider whose sandboxes are the stand-in's."""
     return DaytonaProvider(
-        Account(api_key=KEY, api_url=double.api_url, target="local"),
+        Account(
+            api_key=KEY,
+            api_url=double.api_url,
+            target="local",
+            egress=egress or EgressRules(),
+        ),
         most=most,
         snapshot_ttl=snapshot_ttl,
         grace=timedelta(0),

@@ -4,7 +4,7 @@
 |---|---|
 | nothing of the skill was read or run | without it |
 | programs of the skill were run, and every run of every one failed or was hindered | around it |
-| they ended well, and nothing of what they gave is in the result: it was set aside | around it |
+| they ended well, and the result has other figures: theirs were set aside | around it |
 | anything else | with it |
 
 A program *fails* when it crashes (a traceback through its files, a signal, a time-out, a file that
@@ -76,7 +76,7 @@ def attribute_task(
         was_used: Whether anything of the skill was read or run.
         manual: The text of its SKILL.md.
         hindered_steps: Those in whose way stood what is not the skill's.
-        results_set_aside: Whether nothing of what its programs gave is in the task's result.
+        results_set_aside: Whether the result has other figures than its programs gave.
     """
     errors_are_results = _SAYS_SO.search(manual) is not None
     runs = tuple(

@@ -44,6 +44,8 @@ def attribute_calls(
             attempts=call.attempts,
             program=_program_of(call),
             cause=cause_of(call, skill) if skill else None,
+            problem=call.problem,
+            refused=call.refused,
         )
         for call in calls
     )

@@ -3,8 +3,8 @@
 A program can end well and say what is wrong. An agent that notices works the result out itself, and
 the result is right for no merit of the skill. Such a program's result was *set aside*: the files
 that were asked for were written by the agent's own steps, after the last run of a program of the
-skill, and nothing that these programs said or left behind is in them. Where any of that is not
-known, nothing was set aside.
+skill, and for what these programs gave figures, or should have by the SKILL.md, others are in them.
+Where any of that is not known, nothing was set aside.
 """
 
 import re
@@ -17,15 +17,17 @@ from assay_sandbox_runner.domain.attribution import RanProgram
 
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?![\w])")
 _THOUSANDS: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|[\u4e00-\u9fff]{2,}")
+_LABELLED: Final = re.compile(r"([^\W\d_]{2,})[^\w\n]{1,20}(?=\d)")
 _PATH: Final = re.compile(r"[\w./-]*[\w-]\.\w{1,5}\b")
 _BACKGROUND: Final = re.compile(r"(?<![&>|<])&(?![&>\d])")
 _CLOCK_SLACK_S: Final = 0.02
 """File systems stamp with a clock that ticks every few milliseconds."""
 _PERCENT: Final = 100
+_TEN: Final = 10
+"""Smaller ones stand in every program."""
 _MOST_DIGITS: Final = 6
 _AS_MANY: Final = 2
-"""Programs that give more than so many figures for each one in the result gave a choice."""
+"""A program that gives more figures than so many for each one in the result offers a choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class Results:
     """What each file says, as far as that was kept."""
     given: str
     """The prompt and what the input files say: repeating it shows nothing."""
+    manual: str = ""
+    """The text of the SKILL.md, which may show what its programs are to give."""
 
 
 def set_aside(steps: Sequence[TraceStep], ran: Sequence[RanProgram], results: Results) -> bool:
@@ -59,7 +63,7 @@ def set_aside(steps: Sequence[TraceStep], ran: Sequence[RanProgram], results: Re
     later = "\n".join(step.arguments for step in steps[last_run + 1 :])
     if _takes_up(later, said, ran, results):
         return False
-    return _shares_nothing("\n".join(results.texts.get(path, "") for path in own), said, results)
+    return _contradicts("\n".join(results.texts.get(path, "") for path in own), said, results)
 
 
 def _origin(steps: Sequence[TraceStep], when: float) -> int | None:
@@ -75,7 +79,10 @@ def _origin(steps: Sequence[TraceStep], when: float) -> int | None:
 def _takes_up(later: str, said: str, ran: Sequence[RanProgram], results: Results) -> bool:
     """Whether the agent went on with what the programs said, or with a file that they were told."""
     known = set(_numbers(results.given))
-    if _those_among(set(_numbers(said)) - known, set(_numbers(later))):
+    telling = {
+        n for n in _numbers(said) if n not in known and not (n.is_integer() and abs(n) < _TEN)
+    }
+    if _those_among(telling, set(_numbers(later))):
         return True
     named = {
         path
@@ -86,18 +93,36 @@ def _takes_up(later: str, said: str, ran: Sequence[RanProgram], results: Results
     return any(path in later for path in named)
 
 
-def _shares_nothing(result: str, said: str, results: Results) -> bool:
-    """Whether both say something new, and nothing that is new in the result is the programs'."""
-    known_numbers = set(_numbers(results.given))
-    new = set(_numbers(result)) - known_numbers
-    offered = set(_numbers(said)) - known_numbers
-    if new and offered:
-        return _mostly_other(new, offered)
-    known_words = set(_words(results.given))
-    new_words, offered_words = (set(_words(text)) - known_words for text in (result, said))
-    if not (new or new_words) or not (offered or offered_words):
+def _contradicts(result: str, said: str, results: Results) -> bool:
+    """Whether both give figures for the same things, and none of them is the same.
+
+    Words alone contradict nothing: a program that lays out a project, lists what there is to choose
+    from or checks what was written says other things than the result, and rightly.
+    """
+    known = set(_numbers(results.given))
+    new, offered = set(_numbers(result)) - known, set(_numbers(said)) - known
+    labels, their_labels = _labels(result), _labels(said)
+    if not new:
         return False
-    return not new_words & offered_words
+    if not offered:
+        promised = (labels & _labels(results.manual)) - _labels(results.given)
+        return bool(promised) and bool(said.strip()) and promised.isdisjoint(their_labels)
+    if not _mostly_other(new, offered):
+        return False
+    return bool(labels & their_labels) or not (labels or their_labels)
+
+
+def _mostly_other(new: set[float], offered: set[float]) -> bool:
+    """Whether the figures are others; where there are as many of each, a few are so by chance."""
+    taken = _those_among(new, offered)
+    if len(offered) > _AS_MANY * len(new):
+        return not taken
+    return 2 * len(taken) < len(new) and 2 * len(_those_among(offered, new)) < len(offered)
+
+
+def _labels(text: str) -> frozenset[str]:
+    """What figures are given for: the word before each of them on its line."""
+    return frozenset(match[1].lower() for match in _LABELLED.finditer(text))
 
 
 def _numbers(text: str) -> Iterator[float]:
@@ -109,33 +134,20 @@ def _numbers(text: str) -> Iterator[float]:
             yield from map(float, plain.split("."))
 
 
-def _mostly_other(new: set[float], offered: set[float]) -> bool:
-    """Whether figures are others, with a few alike by chance where there are as many of each."""
-    alike = _those_among(new, offered)
-    if len(offered) > _AS_MANY * len(new):
-        return not alike
-    return 2 * len(alike) < len(new) and 2 * len(_those_among(offered, new)) < len(offered)
-
-
 def _those_among(numbers: set[float], others: set[float]) -> set[float]:
     """Those of the numbers that are among the others, be it rounded or as a percentage."""
     alike = {form for other in others for form in _forms(other)}
     return {
-        number
-        for number in numbers
-        if number in alike or not others.isdisjoint(_rounded(number))
+        number for number in numbers if number in alike or not others.isdisjoint(_rounded(number))
     }
 
 
 def _forms(number: float) -> Iterator[float]:
     yield from _rounded(number, least=0)
-    yield from _rounded(number * _PERCENT, least=0)
+    if abs(number) < 1:
+        yield from _rounded(number * _PERCENT, least=0)
 
 
 def _rounded(number: float, least: int = 1) -> Iterator[float]:
     yield number
     yield from (round(number, digits) for digits in range(least, _MOST_DIGITS))
-
-
-def _words(text: str) -> Iterator[str]:
-    yield from (word.lower() for word in _WORD.findall(text))

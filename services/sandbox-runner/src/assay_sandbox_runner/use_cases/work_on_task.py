@@ -126,7 +126,7 @@ class WorkOnTask:
             produced=produced,
             skills_used=used,
             attribution=_attribution(
-                run, work.steps, used, folder, _results(task, produced, made, left)
+                run, work.steps, used, folder, _results(task, run.manual, produced, made, left)
             ),
             checks=with_trials(checked, task.trials or as_trials(checked_before)),
             bounds_hit=work.bounds_hit,
@@ -202,6 +202,7 @@ def _attribution(
 
 def _results(
     task: Task,
+    manual: str,
     produced: Sequence[ProducedFile],
     made: Sequence[str],
     left: Mapping[str, ListedFile],
@@ -215,6 +216,7 @@ def _results(
         },
         texts={file.path: file.text for file in produced},
         given="\n".join((task.prompt, *(f.content for f in task.files if f.encoding == "text"))),
+        manual=manual,
     )
 
 

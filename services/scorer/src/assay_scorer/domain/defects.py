@@ -1,5 +1,6 @@
 """What the tasks of a run show of the skill's own programs: which never worked, whether any did."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -8,9 +9,9 @@ from assay_contracts.runs import TaskOutcome
 from assay_contracts.skills import SkillManifest
 from assay_contracts.tasks import TaskId
 
-_NO_PROGRAM: Final = (
-    (".md", ".txt", ".rst", ".html", ".css", ".json", ".yaml", ".yml", ".toml", ".ini", ".xml")
-    + (".csv", ".tsv", ".svg", ".png", ".jpg", ".pdf", ".docx", ".xlsx", ".pptx", ".tex", ".log")
+_NO_PROGRAM: Final = re.compile(
+    r"\.(?:md|txt|rst|html?|css|json|ya?ml|toml|ini|xml|[ct]sv|svg|png|jpe?g|pdf|docx|xlsx|pptx"
+    r"|tex|log)$"
 )
 """Ends of files that commands copy, show or work on."""
 
@@ -63,7 +64,7 @@ def unexercised(manifest: SkillManifest, outcomes: Sequence[TaskOutcome]) -> tup
         path
         for path in files
         if "/" in path
-        and not path.endswith(_NO_PROGRAM)
+        and not _NO_PROGRAM.search(path)
         and any(path in command for command in manifest.commands)
     )
 

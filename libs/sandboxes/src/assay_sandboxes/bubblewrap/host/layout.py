@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_sandboxes.bubblewrap.process_one.launcher import STAGE
 from assay_sandboxes.bubblewrap.process_one.move_in import NAME_SERVER, USER
@@ -66,14 +65,14 @@ def shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-def own_files(network: NetworkMode) -> dict[str, bytes]:
+def own_files() -> dict[str, bytes]:
     """What a sandbox sees that is not the machine's, by its path below a folder to stage."""
     etc = {
         "passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{USER}:{USER}::{HOME}:{shell()}\n",
         "group": f"root:x:0:\nagent:x:{USER}:\n",
         "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-        "resolv.conf": _resolver(network),
+        "resolv.conf": _resolver(),
     }
     files = {f"etc/{name}": content.encode() for name, content in etc.items()}
     return files | {f"programs/{Path(INVENTORY).name}": _inventory()}
@@ -84,16 +83,14 @@ def _inventory() -> bytes:
     return Path(package_inventory.__file__).read_bytes()
 
 
-def _resolver(network: NetworkMode) -> str:
-    if network == "blocked":
-        # One attempt: a lookup is asked once, so that it is counted once.
-        return f"nameserver {NAME_SERVER}\noptions timeout:2 attempts:1\n"
+def _resolver() -> str:
+    # The same whatever the network: nobody inside is to tell by it whether there is one.
     kept = [line for line in _machines_resolver() if line.split()[:1] in (["search"], ["options"])]
     return "\n".join([f"nameserver {NAME_SERVER}", *kept, ""])
 
 
 def search_domains() -> tuple[str, ...]:
-    """What the resolver of a sandbox with an open network puts behind names it does not find."""
+    """What the resolver of a sandbox puts behind names it does not find."""
     words = [line.split() for line in _machines_resolver() if line.split()[:1] == ["search"]]
     return tuple(domain.rstrip(".").lower() for line in words for domain in line[1:])
 

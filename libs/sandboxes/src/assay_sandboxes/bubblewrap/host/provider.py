@@ -10,8 +10,8 @@ from pathlib import Path
 from assay_contracts.runs import NetworkMode, SandboxKind
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.bwrap import BwrapMissing
-from assay_sandboxes.bubblewrap.host.egress_proxy import Outside
 from assay_sandboxes.bubblewrap.host.memory_group import remove_abandoned_groups
+from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.sandbox import BubblewrapSandbox
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder, sweep_sandboxes
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
@@ -19,6 +19,7 @@ from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
 from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
 from assay_sandboxes.bubblewrap.host.warm_launcher import WarmLauncher
 from assay_sandboxes.bubblewrap.process_one.launcher import SANDBOX_UID
+from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.host_processes import uninterrupted
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
@@ -30,7 +31,7 @@ class BubblewrapProvider:
     Inside, /usr is the machine's, read-only; `/workspace` and `/tmp` are memory, bounded by the
     limits' `workspace_bytes` each; `/home/agent` is what snapshots keep. Nothing else of the
     machine's files, processes, environment, loopback or unix sockets shows. With an open network,
-    connections are carried out by this process (`egress_proxy.py`).
+    connections are carried out by the sandbox's warden, a process of its own (`warden/`).
 
     Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
     (number of processes), and for the memory of the whole sandbox by a control group where this
@@ -52,9 +53,7 @@ class BubblewrapProvider:
         self._shared_files = SharedFiles(state_dir / "own")
         self._launcher = WarmLauncher()
         self._probe = probe or Probe()
-        self._outside = outside or Outside()
-        self._egress_works = False
-        """Whether this machine was seen to let connections be carried out of a sandbox."""
+        self._outside = outside or Outside.by_rules(EgressRules())
 
     @property
     def kind(self) -> SandboxKind:
@@ -109,9 +108,6 @@ class BubblewrapProvider:
             if os.geteuid() == 0:
                 _let_everyone_read(skills)
             await sandbox.start(skills, network, self._probe)
-            if network == "open" and not self._egress_works:
-                await sandbox.prove_egress()
-                self._egress_works = True
         except (OSError, BwrapMissing) as error:
             raise SandboxUnavailable(f"the sandbox cannot be made: {error}") from error
 

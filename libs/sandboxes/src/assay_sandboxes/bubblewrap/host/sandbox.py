@@ -22,13 +22,12 @@ from assay_sandboxes.bubblewrap.process_one.supervisor import (
     CommandFrame,
     Frame,
     GetFrame,
-    ProbeFrame,
     PutFrame,
 )
 from assay_sandboxes.command_environment import HOME
 from assay_sandboxes.file_problems import problem_of
 from assay_sandboxes.installed_packages import in_order, machine_packages, parse_inventory
-from assay_sandboxes.network_probe import Probe, ProbeResult
+from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import (
     TIMED_OUT,
     WORKSPACE,
@@ -47,16 +46,13 @@ _FOUND: Final = struct.Struct("<iq")
 """Before each file that is read: an error number, or zero and the file's size."""
 
 _OBSERVED: Final = (
-    "Names by the sandbox's own name server, addresses by a system call filter that asks the "
-    "runner first, both checked against the kernel's count of what had no route."
+    "Names by the sandbox's own name server, addresses by a system call filter that asks first, in "
+    "a process of its own outside the sandbox; both checked against the kernel's count of what had "
+    "no route."
 )
 _OBSERVED_OPEN: Final = (
-    "Names and connections as the runner carries them to the outside, other addresses by a system "
-    "call filter that asks the runner first."
-)
-_OPEN_BY_PROXY: Final = (
-    "Open: it has a loopback and nothing else, from where the runner carries connections and "
-    "look-ups of names to the outside, but not to this machine."
+    "Names and connections as they are carried to the outside, other addresses by a system call "
+    "filter that asks first, in a process of its own outside the sandbox."
 )
 
 
@@ -101,47 +97,26 @@ class BubblewrapSandbox:
         self._overfull = 0
         """How often there was more on disk than there may be."""
         self._network: NetworkMode = "open"
-        self._proof = _OPEN_BY_PROXY
+        self._proof = ""
 
     @property
     def id(self) -> str:
         return self._folder.id
 
     async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> None:
-        """Start it and, for a blocked network, prove that it is."""
+        """Start it, and prove that it has no way out but the one that it is given, if any."""
         self._network = network
-        await self._processes.start(skills, network)
-        if self._processes.network_watch is not None:
-            answer = await self._ask(
-                "probe",
-                ProbeFrame(
-                    addresses=list(probe.addresses), names=list(probe.names), seconds=probe.seconds
-                ),
-            )
-            result = ProbeResult.model_validate_json(answer)
-            seen = probe.judge(result, self._processes.network_watch.calls())
-            self._proof = f"Blocked: it has a loopback and nothing else. From inside, {seen}."
-            self._processes.network_watch.ledger.forget()
+        seen = await self._processes.start(skills, network, probe)
+        alone = f"it has a loopback and nothing else. From inside, {seen}."
+        self._proof = (
+            f"Blocked: {alone}"
+            if network == "blocked"
+            else f"Open: by itself {alone} Its warden carries connections and look-ups of names to "
+            "the outside, as the rules for what may be reached allow, and not to this machine."
+        )
         self._quota_keeper = asyncio.create_task(
             enforce_disk_quota(self._folder.home, self._limits.home_bytes, self._end_all)
         )
-
-    async def prove_egress(self) -> None:
-        """Prove that what goes out of an open network is carried.
-
-        Raises:
-            SandboxUnavailable: the machine does not allow it.
-        """
-        assert self._processes.egress_proxy is not None
-        nowhere = ProbeFrame(addresses=[("169.254.0.1", 9)], names=[], seconds=1.0)
-        await self._ask("probe", nowhere)
-        self._processes.ledger.forget()
-        if not self._processes.egress_proxy.has_carried:
-            raise SandboxUnavailable(
-                "the runner cannot carry connections out of an online sandbox: this machine does "
-                "not let it share a socket with the processes it started (Linux 5.6 does, with "
-                "kernel.yama.ptrace_scope at most 1)"
-            )
 
     async def _end_all(self) -> None:
         self._overfull += 1
@@ -166,8 +141,8 @@ class BubblewrapSandbox:
         started = time.monotonic()
         number = next(self._numbers)
         overfull = self._overfull
-        ledger = self._processes.ledger
-        ledger.command_started(number, command, cwd)
+        warden = self._processes.warden
+        warden.command_started(number, command, cwd)
         job = self._program(
             [layout.shell(), "-c", command],
             cwd=cwd,
@@ -176,7 +151,7 @@ class BubblewrapSandbox:
             seconds=longest if timeout_s is None else min(timeout_s, longest),
         )
         ended = await self._exchange(job)
-        ledger.settle()
+        warden.settle()
         (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
         if self._overfull > overfull:
             most = self._limits.home_bytes
@@ -226,8 +201,7 @@ class BubblewrapSandbox:
         return in_order(parse_inventory(job.captures[0].take()[0]) | machine_packages())
 
     async def network_calls(self) -> list[ObservedCall]:
-        watch = self._processes.network_watch
-        return self._processes.ledger.calls() if watch is None else watch.calls()
+        return await self._processes.warden.calls()
 
     async def snapshot(self, name: str) -> None:
         # What its owner cannot read cannot be copied where the runner is an ordinary user.

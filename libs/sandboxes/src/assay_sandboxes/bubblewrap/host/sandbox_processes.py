@@ -9,16 +9,17 @@ from typing import Final
 
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.host import layout
-from assay_sandboxes.bubblewrap.host.call_ledger import CallLedger
-from assay_sandboxes.bubblewrap.host.egress_proxy import EgressProxy, Outside
 from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
-from assay_sandboxes.bubblewrap.host.network_watch import NetworkWatch
+from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
 from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
 from assay_sandboxes.bubblewrap.host.supervisor_client import Ready, SupervisorClient
-from assay_sandboxes.bubblewrap.host.warm_launcher import LaunchedProcess, WarmLauncher
+from assay_sandboxes.bubblewrap.host.warden_client import WardenClient
+from assay_sandboxes.bubblewrap.host.warm_launcher import Launched, LaunchedProcess, WarmLauncher
 from assay_sandboxes.bubblewrap.process_one.move_in import SandboxSpec
+from assay_sandboxes.bubblewrap.process_one.supervisor import ProbeFrame
 from assay_sandboxes.host_processes import readable
+from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import Limits, SandboxUnavailable
 
 _START_S: Final = 20.0
@@ -45,55 +46,71 @@ class SandboxProcesses:
         self._shared_files = shared_files
         self._launcher = launcher
         self._limits = limits
-        self._child: LaunchedProcess | None = None
+        self._launched_processes: Launched | None = None
         self._process_one: int | None = None
         self.group: MemoryGroup | None = None
         self._outside = outside
-        self.egress_proxy: EgressProxy | None = None
-        """Of an open network."""
-        self.network_watch: NetworkWatch | None = None
-        """Over a blocked network."""
+        self._warden: WardenClient | None = None
         self.supervisor = SupervisorClient()
 
     @property
-    def ledger(self) -> CallLedger:
-        """What it was seen to try, once it has started."""
-        watch = self.network_watch or self.egress_proxy
-        assert watch is not None
-        return watch.ledger
+    def warden(self) -> WardenClient:
+        """Who has its network in hand, once it has started."""
+        assert self._warden is not None
+        return self._warden
 
-    async def start(self, skills: Path, network: NetworkMode) -> None:
-        """Start it.
+    async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> str:
+        """Start it; what was seen, from inside, of there being no way out but by its warden.
 
         Raises:
+            NotOffline: there is another way out.
             SandboxUnavailable: it does not start; says what `bwrap` or the launcher said.
         """
         try:
-            ready = await self._launched(skills, network)
+            ready = await self._launched(skills, probe)
         except _EndedUnexpectedly:
             # Something on the machine killed it before anything ran inside: nothing is lost yet.
             await self.stop()
-            self._child, self.group, self.supervisor = None, None, SupervisorClient()
-            ready = await self._launched(skills, network)
-        if network == "blocked":
-            self.network_watch = NetworkWatch(ready.observed)
-        else:
-            self.egress_proxy = EgressProxy(ready.observed, self._outside)
+            self._launched_processes, self.group = None, None
+            self.supervisor = SupervisorClient()
+            ready = await self._launched(skills, probe)
+        launched = self._launched_processes
+        assert launched is not None
         self._process_one = os.pidfd_open(ready.process)
-        assert self._child is not None
-        self._folder.record([self._child.pid, ready.process], self.group)
+        self._folder.record([launched.sandbox.pid, ready.process, launched.warden.pid], self.group)
+        self._warden = WardenClient(launched.to_warden, lost=self.supervisor.lose)
+        self._warden.hand_over(self._outside.order(ready, carry=network == "open"), ready.observed)
+        return await self._proven(probe, carries=network == "open")
 
-    async def _launched(self, skills: Path, network: NetworkMode) -> Ready:
+    async def _proven(self, probe: Probe, *, carries: bool) -> str:
+        try:
+            async with asyncio.timeout(_START_S):
+                result = await asyncio.shield(self.supervisor.probed)
+        except TimeoutError as error:
+            raise SandboxUnavailable("the sandbox's probe of its network did not end") from error
+        begun = await self.warden.begin()
+        seen = probe.judge(result, begun["attempts"])
+        if carries and not begun["shares_sockets"]:
+            raise SandboxUnavailable(
+                "connections cannot be carried out of an online sandbox: this machine does not "
+                "let a process share a socket with those that the same user started (Linux 5.6 "
+                "does, with kernel.yama.ptrace_scope at most 1)"
+            )
+        return seen
+
+    async def _launched(self, skills: Path, probe: Probe) -> Ready:
         self.group = self._launcher.take_group(self._limits.memory_bytes)
-        await self._launch(skills, network)
+        await self._launch(skills, probe)
         return await self._ready()
 
-    async def _launch(self, skills: Path, network: NetworkMode) -> None:
+    async def _launch(self, skills: Path, probe: Probe) -> None:
         spec = SandboxSpec(
-            blocked=network == "blocked",
+            probe=ProbeFrame(
+                addresses=list(probe.addresses), names=list(probe.names), seconds=probe.seconds
+            ),
             stage=layout.staged_folders(
                 home=self._folder.home,
-                own=self._shared_files.put(layout.own_files(network)),
+                own=self._shared_files.put(layout.own_files()),
                 skills=skills,
             ),
             bwrap=layout.staged_bwrap(),
@@ -102,7 +119,7 @@ class SandboxProcesses:
             limits=self._limits.of_each_command(),
         )
         with self._folder.log.open("wb") as log:
-            self._child = await self._launcher.launch(
+            self._launched_processes = await self._launcher.launch(
                 spec, group=self.group, control=self.supervisor.far, log=log.fileno()
             )
         self.supervisor.started()
@@ -124,16 +141,20 @@ class SandboxProcesses:
 
     async def stop(self) -> None:
         """End every process of it and let go of everything; safe at any stage of the start."""
-        if self._child is not None:
-            await self._end(self._child)
+        launched = self._launched_processes
+        if launched is not None:
+            await self._end(launched.sandbox)
         self.supervisor.lose("the sandbox is closed")
-        if self.network_watch is not None:
-            self.network_watch.close()
-        elif self.egress_proxy is not None:
-            self.egress_proxy.close()
+        if self._warden is not None:
+            self._warden.close()
         elif self.supervisor.ready.done() and not self.supervisor.ready.exception():
             for descriptor in self.supervisor.ready.result().observed:
                 os.close(descriptor)
+        if launched is not None:
+            launched.to_warden.close()
+            launched.warden.kill()
+            await launched.warden.wait()
+            launched.warden.close()
         if self._process_one is not None:
             os.close(self._process_one)
             self._process_one = None

@@ -11,9 +11,10 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from assay_sandboxes.bubblewrap.process_one.supervisor import Frame
+from assay_sandboxes.network_probe import ProbeResult
 from assay_sandboxes.port import SandboxUnavailable
 
-_DESCRIPTORS: Final = 8
+_DESCRIPTORS: Final = 16
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -22,8 +23,10 @@ class Ready(NamedTuple):
 
     process: int
     """Its process id, as seen from here."""
+    counters: int
+    """How many of the descriptors are the kernel's counters."""
     observed: list[int]
-    """Descriptors to watch a blocked network by."""
+    """Descriptors to have its network in hand by."""
 
 
 class SupervisorClient:
@@ -37,6 +40,8 @@ class SupervisorClient:
         self._lost: str | None = None
         self._exits: dict[int, asyncio.Future[int]] = {}
         self.ready: asyncio.Future[Ready] = self._loop.create_future()
+        self.probed: asyncio.Future[ProbeResult] = self._loop.create_future()
+        """What came of its attempts to get out, before anything else was done inside."""
         self._loop.add_reader(self._socket, self._hear)
 
     @property
@@ -85,8 +90,8 @@ class SupervisorClient:
         self._loop.remove_reader(self._socket)
         self._socket.close()
         self._far.close()
-        waited_for: list[asyncio.Future[Ready] | asyncio.Future[int]]
-        waited_for = [self.ready, *self._exits.values()]
+        waited_for: list[asyncio.Future[Ready] | asyncio.Future[ProbeResult] | asyncio.Future[int]]
+        waited_for = [self.ready, self.probed, *self._exits.values()]
         for future in waited_for:
             if not future.done():
                 future.set_exception(SandboxUnavailable(why))
@@ -124,7 +129,11 @@ class SupervisorClient:
 
     def _take(self, message: Mapping[str, object], descriptors: list[int], process: int) -> None:
         if message["op"] == "ready":
-            self.ready.set_result(Ready(process, descriptors))
+            counters = message["counters"]
+            assert isinstance(counters, int)
+            self.ready.set_result(Ready(process, counters, descriptors))
+        elif message["op"] == "probed":
+            self.probed.set_result(ProbeResult.model_validate(message))
         else:
             number, code = message["id"], message["code"]
             assert isinstance(number, int)

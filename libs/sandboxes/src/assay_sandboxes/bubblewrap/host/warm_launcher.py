@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +50,15 @@ class LaunchedProcess:
         os.close(self._descriptor)
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A sandbox that was started, and its warden."""
+
+    sandbox: LaunchedProcess
+    warden: LaunchedProcess
+    to_warden: socket.socket
+
+
 class WarmLauncher:
     """Keeps one launcher running; what it started dies with it, and it with this process."""
 
@@ -71,7 +81,7 @@ class WarmLauncher:
 
     async def launch(
         self, spec: SandboxSpec, *, group: MemoryGroup | None, control: int, log: int
-    ) -> LaunchedProcess:
+    ) -> Launched:
         """Start a sandbox.
 
         Raises:
@@ -92,20 +102,25 @@ class WarmLauncher:
                 await uninterrupted(_kill_launched(answer))
                 raise
 
-    async def _ask(self, request: bytes, descriptors: list[int]) -> LaunchedProcess:
+    async def _ask(self, request: bytes, descriptors: list[int]) -> Launched:
         requests = self._started()
         try:
             socket.send_fds(requests, [request], descriptors)
             async with asyncio.timeout(_ANSWER_S):
                 await readable(requests.fileno())
-            answer, received, _, _ = socket.recv_fds(requests, 64, 1)
+            answer, received, _, _ = socket.recv_fds(requests, 64, 3)
         except (OSError, TimeoutError) as error:
             self.close()
             raise SandboxUnavailable(f"the launcher does not answer: {error!r}") from error
         if not answer:
             self.close()
             raise SandboxUnavailable("the launcher ended by itself; the next run starts another")
-        return LaunchedProcess(int(answer), received[0])
+        process, warden = map(int, answer.split())
+        return Launched(
+            LaunchedProcess(process, received[0]),
+            LaunchedProcess(warden, received[1]),
+            socket.socket(fileno=received[2]),
+        )
 
     def _started(self) -> socket.socket:
         if self._process is not None and self._process.poll() is not None:
@@ -141,12 +156,14 @@ class WarmLauncher:
             self._next_group = None
 
 
-async def _kill_launched(launching: asyncio.Future[LaunchedProcess]) -> None:
+async def _kill_launched(launching: asyncio.Future[Launched]) -> None:
     with suppress(SandboxUnavailable):
         launched = await launching
-        launched.kill()
-        await launched.wait()
-        launched.close()
+        launched.to_warden.close()
+        for process in (launched.sandbox, launched.warden):
+            process.kill()
+            await process.wait()
+            process.close()
 
 
 def _new_group() -> MemoryGroup | None:

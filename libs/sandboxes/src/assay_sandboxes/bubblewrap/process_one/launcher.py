@@ -16,10 +16,14 @@ import os
 import signal
 import socket
 import sys
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from assay_sandboxes.bubblewrap.process_one import kernel, move_in
+from assay_sandboxes.bubblewrap.warden import program as warden
 from assay_sandboxes.guest import fast_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STAGE: Final = fast_files.TEMPORARY
 """A mount of its own hides the machine's."""
@@ -69,18 +73,20 @@ def _launch(spec: move_in.SandboxSpec, control: int, starter: int) -> NoReturn:
 class _SpareProcess:
     """A process that has joined its control groups, and waits to be told what to launch.
 
-    Joining takes the kernel longer than all the rest, so it is done ahead of time.
+    Joining takes the kernel longer than all the rest, so it is done ahead of time. Beside it waits
+    the sandbox's warden.
     """
 
     def __init__(self, groups: list[str]) -> None:
         self.groups = groups
         self._near, far = socket.socketpair()
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._near.close()
-            _wait_for_request(groups, far)
+        self.pid = _fork(lambda: _wait_for_request(groups, far))
         far.close()
         self.descriptor = os.pidfd_open(self.pid)
+        self.to_warden, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.warden = _fork(lambda: _keep_watch(groups, far))
+        far.close()
+        self.warden_descriptor = os.pidfd_open(self.warden)
 
     def start(self, spec: bytes, descriptors: list[int]) -> None:
         socket.send_fds(self._near, [spec], descriptors)
@@ -88,13 +94,30 @@ class _SpareProcess:
     def close(self) -> None:
         """Let go of it; one that was told nothing ends."""
         self._near.close()
+        self.to_warden.close()
         os.close(self.descriptor)
+        os.close(self.warden_descriptor)
+
+
+def _fork(work: Callable[[], NoReturn]) -> int:
+    process = os.fork()
+    if process == 0:
+        work()
+    return process
+
+
+def _keep_watch(groups: list[str], control: socket.socket) -> NoReturn:
+    starter = os.getppid()
+    _join(groups)
+    warden.watch_over(control, starter=starter, uid=SANDBOX_UID)
 
 
 def _wait_for_request(groups: list[str], requests: socket.socket) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     starter = os.getppid()
     kernel.die_with_parent()
+    os.closerange(3, requests.fileno())
+    os.closerange(requests.fileno() + 1, 1024)
     os.setsid()
     not_joined = _join(groups)
     request, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
@@ -132,8 +155,9 @@ def main() -> None:
 
     A request is JSON, `{"groups", "spec", "next"}`, with two descriptors: the sandbox's socket to
     the runner, and a log. `groups` are the control groups to join (paths of `cgroup.procs` files),
-    `next` those of the sandbox after this one. The answer is a process id, with a descriptor of
-    that process. Whatever was started dies with this process, and this process with the runner.
+    `next` those of the sandbox after this one. The answer are the process ids of the sandbox and of
+    its warden, with descriptors of both processes and the socket to the warden. Whatever was
+    started dies with this process, and this process with the runner.
     """
     runner = int(sys.argv[1])
     kernel.die_with_parent()
@@ -158,7 +182,11 @@ def main() -> None:
             spare = None
         spare = spare or _SpareProcess(request["groups"])
         spare.start(json.dumps(request["spec"]).encode(), descriptors)
-        socket.send_fds(requests, [str(spare.pid).encode()], [spare.descriptor])
+        socket.send_fds(
+            requests,
+            [f"{spare.pid} {spare.warden}".encode()],
+            [spare.descriptor, spare.warden_descriptor, spare.to_warden.fileno()],
+        )
         spare.close()
         for descriptor in descriptors:
             os.close(descriptor)

@@ -7,6 +7,7 @@ a way to look into it, since its memory and its program are the machine's.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import select
 import signal
@@ -16,7 +17,7 @@ import sys
 from typing import Final, NoReturn, TypedDict
 
 from assay_sandboxes.bubblewrap.process_one import kernel
-from assay_sandboxes.bubblewrap.process_one.supervisor import supervise
+from assay_sandboxes.bubblewrap.process_one.supervisor import ProbeFrame, supervise, try_to_get_out
 from assay_sandboxes.guest import fast_files, processes
 from assay_sandboxes.guest.syscall_filter import install_filter, sender_outside_the_filter
 
@@ -34,7 +35,8 @@ _PROCESS_NAMESPACE: Final = 3
 class SandboxSpec(TypedDict):
     """What the runner asks for."""
 
-    blocked: bool
+    probe: ProbeFrame
+    """Where to try to go before anything else is done inside."""
     stage: dict[str, str]
     """Folders to show under the launcher's `STAGE`, by name."""
     bwrap: str
@@ -99,14 +101,19 @@ def _raise_loopback() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
 
 
-def _name_server_socket() -> int:
-    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server.bind((NAME_SERVER, 53))
-    return server.detach()
+def _name_server_sockets() -> list[int]:
+    """For datagrams, and for connections."""
+    sockets = []
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        server = socket.socket(socket.AF_INET, kind)
+        server.bind((NAME_SERVER, 53))
+        sockets.append(server)
+    sockets[1].listen(64)
+    return [server.detach() for server in sockets]
 
 
 def _egress_gates() -> list[int]:
-    """Where connections that the runner carries out arrive, for each kind of address there is."""
+    """Where connections that are carried out arrive, for each kind of address there is."""
     gates = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         try:
@@ -155,18 +162,23 @@ def move_in_and_serve(spec: SandboxSpec, control: socket.socket, *, parent_ended
     kernel.no_more_user_namespaces_than_one()
     sandbox = _LaidOutSandbox(spec["bwrap"], spec["arguments"])
     _raise_loopback()
-    observed = [
-        _name_server_socket(),
-        *(_no_route_counters() if spec["blocked"] else _egress_gates()),
-    ]
+    counters = _no_route_counters()
+    observed = [*_name_server_sockets(), *counters, *_egress_gates()]
     _import_nothing_more()
     sandbox.enter()
     kernel.unshare_user(0, inside=USER)
     kernel.give_up_capabilities()
     processes.hide_from_others()
-    send = sender_outside_the_filter(control, b'{"op": "ready"}', observed)
+    ready = b'{"op": "ready", "counters": %d}' % len(counters)
+    send = sender_outside_the_filter(control, ready, observed)
     observed.insert(0, install_filter())
     send()
     _keep_only(control)
     sandbox.wait_for_end()
+    # A warden that is not root reads from this process where it tries to go. Nobody else is here.
+    processes.show_to_others()
+    probed = try_to_get_out(spec["probe"])
+    processes.hide_from_others()
+    # Not `send`, which would wait for the warden.
+    os.write(control.fileno(), json.dumps({"op": "probed", **probed}).encode())
     supervise(control, spec["limits"], spec["environment"])

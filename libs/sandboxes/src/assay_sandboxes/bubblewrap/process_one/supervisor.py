@@ -49,7 +49,7 @@ class ProbeFrame(TypedDict):
     seconds: float
 
 
-Frame = CommandFrame | PutFrame | GetFrame | ProbeFrame
+Frame = CommandFrame | PutFrame | GetFrame
 
 
 # Which of the frames it is, the operation tells.
@@ -98,16 +98,15 @@ def _get(frame: int, out: int) -> None:
         fast_files.write_all(out, size + data)
 
 
-def _probe(frame: int, out: int) -> None:
-    # A runner that is not root reads from this process where it tries to go. Nobody else is here.
-    processes.show_to_others()
-    request: ProbeFrame = _read_frame(frame)[0]
-    seconds = request["seconds"]
-    addresses = [
-        network_probe.try_address(host, port, seconds) for host, port in request["addresses"]
-    ]
-    names = [network_probe.try_name(name) for name in request["names"]]
-    os.write(out, json.dumps({"addresses": addresses, "names": names}).encode())
+def try_to_get_out(probe: ProbeFrame) -> dict[str, list[str]]:
+    """What came of each address and of each name."""
+    seconds = probe["seconds"]
+    return {
+        "addresses": [
+            network_probe.try_address(host, port, seconds) for host, port in probe["addresses"]
+        ],
+        "names": [network_probe.try_name(name) for name in probe["names"]],
+    }
 
 
 class _Supervisor:
@@ -131,7 +130,7 @@ class _Supervisor:
         if operation == "run":
             _run_command(self._limits, self._environment, *descriptors)
         try:
-            {"put": _put, "get": _get, "probe": _probe}[operation](*descriptors)
+            {"put": _put, "get": _get}[operation](*descriptors)
         except OSError as error:
             os._exit(error.errno or 1)
         os._exit(0)

@@ -1,19 +1,25 @@
-"""System calls of a sandbox that wait for the runner: hearing of them and answering them."""
+"""System calls of a sandbox that wait for its warden: hearing of them and answering them."""
+
+from __future__ import annotations
 
 import asyncio
 import os
 import select
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from assay_sandboxes.guest import waiting_calls
-from assay_sandboxes.guest.waiting_calls import WaitingCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay_sandboxes.guest.waiting_calls import WaitingCall
 
 
 class SeccompNotifications:
     """Hands every waiting call to `hear`, which lets it go on or ends it, now or later."""
 
     def __init__(self, listener: int, hear: Callable[[WaitingCall], None]) -> None:
-        """Take over a listener's descriptor, which is closed by `close`."""
+        """Listen at a listener's descriptor."""
         self._listener = listener
         self._hear = hear
         self._poll = select.poll()
@@ -32,14 +38,10 @@ class SeccompNotifications:
         """End it with this error number, or 0 for success; the kernel does nothing more."""
         waiting_calls.end_with(self._listener, call, error)
 
-    def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._listener)
-        os.close(self._listener)
-        self._listener = -1
-
     def _receive(self) -> None:
         if any(events & select.POLLHUP for _, events in self._poll.poll(0)):
             asyncio.get_running_loop().remove_reader(self._listener)
+            os.close(self._listener)
             return
         call = waiting_calls.receive(self._listener)
         if call is not None:

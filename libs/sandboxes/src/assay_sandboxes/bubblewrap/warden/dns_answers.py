@@ -1,5 +1,7 @@
 """Reading what name servers answer."""
 
+from __future__ import annotations
+
 import ipaddress
 import struct
 from typing import Final

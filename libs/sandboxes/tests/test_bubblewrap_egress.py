@@ -1,107 +1,42 @@
-"""Online sandboxes reach the outside through the runner, and this machine in no way.
+"""Online sandboxes reach the outside through their wardens, and this machine in no way.
 
 What stands for the outside is on this machine's loopback: addresses that nobody has are dialled
 there, as a name server of the test's own says.
 """
 
 import asyncio
-import errno
-import ipaddress
 import os
 import socket
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from assay_sandboxes.bubblewrap.host import egress_proxy
-from assay_sandboxes.bubblewrap.host.egress_proxy import Host, Outside, dial, machines_name_servers
+from assay_sandboxes.bubblewrap.host.outside import machines_name_servers
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
+from assay_sandboxes.bubblewrap.host.warden_client import WardenClient
+from assay_sandboxes.bubblewrap.warden import carrier
+from assay_sandboxes.bubblewrap.warden.orders import Begun
 from assay_sandboxes.conformance.under_test import LIMITS, python
 from assay_sandboxes.port import Sandbox, SandboxUnavailable
+from assay_testkit.outside import (
+    FOUR,
+    NAME,
+    PRIVATE,
+    REBOUND,
+    SHUT,
+    SIX,
+    an_outside,
+    echoing,
+    policy_order,
+)
 
-FOUR, SIX, SHUT, SILENT = "198.51.100.7", "2001:db8::7", "198.51.100.8", "198.51.100.9"
-NAME = "named.example"
 MEGABYTES = 20
-
-
-def _echo(connection: socket.socket) -> None:
-    with connection:
-        while chunk := connection.recv(65536):
-            connection.sendall(chunk)
-
-
-@contextmanager
-def echoing() -> Iterator[int]:
-    """A server that says what it is told; its port."""
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
-
-        def serve() -> None:
-            try:
-                while True:
-                    connection, _ = server.accept()
-                    threading.Thread(target=_echo, args=(connection,), daemon=True).start()
-            except OSError:
-                return
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def answer_to(question: bytes) -> bytes:
-    """An answer with the address of `NAME`; others do not exist."""
-    end = question.index(b"\0", 12) + 5
-    known = question[12:end].startswith(b"\x05named\x07example\0\0\1")
-    record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + ipaddress.IPv4Address(FOUR).packed
-    flags = b"\x81\x80" if known or question[12:].startswith(b"\x05named") else b"\x81\x83"
-    count = b"\0\1" if known else b"\0\0"
-    counts = b"\0\1" + count + bytes(4)
-    return question[:2] + flags + counts + question[12:end] + (record if known else b"")
-
-
-@contextmanager
-def naming() -> Iterator[int]:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-
-        def serve() -> None:
-            while True:
-                question, asker = server.recvfrom(4096)
-                if not question:
-                    return
-                server.sendto(answer_to(question), asker)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server.getsockname()[1]
-        server.sendto(b"", server.getsockname())
-        thread.join()
-
-
-@dataclass(frozen=True)
-class World:
-    """Dials what the tests call outside, and the rest as always."""
-
-    port: int
-
-    async def dial(self, host: Host, port: int) -> socket.socket:
-        if str(host) in (FOUR, SIX):
-            return await egress_proxy.connect("127.0.0.1", self.port)
-        if str(host) == SHUT:
-            raise ConnectionRefusedError(errno.ECONNREFUSED, "shut")
-        if str(host) == SILENT:
-            raise TimeoutError
-        return await dial(host, port)
 
 
 @pytest.fixture
 async def provider(tmp_path: Path) -> AsyncIterator[BubblewrapProvider]:
-    with echoing() as port, naming() as names:
-        outside = Outside(dial=World(port).dial, name_servers=lambda: [("127.0.0.1", names)])
+    with an_outside() as outside:
         provider = BubblewrapProvider(tmp_path / "state", outside=outside)
         yield provider
         await provider.close()
@@ -188,7 +123,6 @@ async def test_much_goes_both_ways_unchanged(online: Sandbox) -> None:
     ("host", "error"),
     [
         (SHUT, "ECONNREFUSED"),
-        (SILENT, "ETIMEDOUT"),
         ("169.254.169.254", "ENETUNREACH"),
         ("fe80::1", "ENETUNREACH"),
         ("224.0.0.1", "ENETUNREACH"),
@@ -225,7 +159,8 @@ async def test_datagrams_go_nowhere(online: Sandbox) -> None:
 async def test_whoever_comes_to_the_gate_unasked_is_sent_away(online: Sandbox) -> None:
     program = (
         "import socket\n"
-        "listening = [line.split()[1] for line in open('/proc/net/tcp') if ' 0A ' in line]\n"
+        "listening = [line.split()[1] for line in open('/proc/net/tcp')\n"
+        "             if ' 0A ' in line and ' 0100007F:' in line]\n"
         "for each in listening:\n"
         "    there = socket.create_connection(('127.0.0.1', int(each.split(':')[1], 16)), 10)\n"
         "    try: there.sendall(b'hello'); print(there.recv(5))\n"
@@ -253,7 +188,7 @@ async def test_a_connection_that_breaks_is_no_longer_watched() -> None:
     for end in (one, other, inside, outside):
         end.setblocking(False)
     numbers = {one.fileno(), other.fileno()}
-    carrying = asyncio.create_task(egress_proxy._carry_between(one, other))
+    carrying = asyncio.create_task(carrier.carry_between(one, other))
     await asyncio.sleep(0)
     outside.shutdown(socket.SHUT_RD)
     inside.send(b"to nobody")  # breaks the way out, while the way back still waits
@@ -284,24 +219,57 @@ async def test_nothing_of_the_machine_lies_open_afterwards(
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-async def test_this_machine_is_not_outside(host: str) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with (
-        socket.create_server((host, 0), family=family) as server,
-        pytest.raises(OSError, match="unreachable") as refused,
-    ):
-        await dial(ipaddress.ip_address(host), server.getsockname()[1])
-    assert refused.value.errno == errno.ENETUNREACH
+async def test_what_a_rule_refuses_is_in_the_record_with_the_reason(
+    online: Sandbox,
+) -> None:
+    program = (
+        "import socket\n"
+        f"for host in ('{PRIVATE}', '{REBOUND}', '169.254.169.254', '{FOUR}'):\n"
+        "    try: socket.create_connection((host, 80), 5).close(); print('reached')\n"
+        "    except OSError as error: print(error.strerror)"
+    )
+    no_way = "Network is unreachable"
+    assert (await printed(online, program)).splitlines() == [no_way] * 3 + ["reached"]
+    calls = {call.destination: call.refused for call in await online.network_calls()}
+    assert calls == {
+        f"{PRIVATE}:80": "an address of a private network",
+        REBOUND: "an address of a private network",
+        "169.254.169.254:80": "a link-local address, where clouds keep their metadata",
+        f"{FOUR}:80": None,
+    }
 
 
-async def test_a_machine_that_does_not_let_it_says_so(
+async def test_a_listed_name_and_an_index_on_this_machine_are_reached(
+    tmp_path: Path, skills: Path
+) -> None:
+    with echoing() as index:
+        rules = policy_order(names=[REBOUND], indexes=[("127.0.0.1", index)])
+        with an_outside(rules) as outside:
+            provider = BubblewrapProvider(tmp_path / "state", outside=outside)
+            program = (
+                "import socket\n"
+                f"for place in (('{REBOUND}', 80), ('127.0.0.1', {index}), ('127.0.0.1', 1)):\n"
+                "    try:\n"
+                "        with socket.create_connection(place, 5) as there:\n"
+                "            there.sendall(b'x'); print(there.recv(1))\n"
+                "    except OSError as error: print(error.strerror)"
+            )
+            async with provider.open(name="one", skills=skills, network="open") as sandbox:
+                found = (await printed(sandbox, program)).splitlines()
+            async with provider.open(name="one", skills=skills, network="blocked") as sandbox:
+                offline = (await printed(sandbox, program)).splitlines()
+            await provider.close()
+    assert found == ["b'x'", "b'x'", "Connection refused"]
+    assert "b'x'" not in offline
+
+
+async def test_a_machine_that_lets_no_sockets_be_shared_says_so(
     provider: BubblewrapProvider, skills: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> socket.socket:
-        raise PermissionError(errno.EPERM, "not allowed")
+    async def begin(_: WardenClient) -> Begun:
+        return {"attempts": 9, "shares_sockets": False}
 
-    monkeypatch.setattr(egress_proxy, "_socket_of", refuse)
+    monkeypatch.setattr(WardenClient, "begin", begin)
     with pytest.raises(SandboxUnavailable, match="ptrace_scope"):
         async with provider.open(name="one", skills=skills, network="open"):
             pytest.fail("it was opened")
