@@ -20,6 +20,7 @@ from nats.aio.msg import Msg
 from assay_cli.embedded.stack import Stack
 from assay_contracts.reports import Report, RunReport
 from assay_contracts.runs import Trace
+from assay_contracts.topology import JETSTREAM_PREFIX
 from assay_contracts.validations import ValidationCompleted
 from assay_judge.domain.plan import rules_for
 from assay_rehearsal.conversation import Policy
@@ -221,8 +222,8 @@ async def one_slow(
 
 
 async def traces_of(stack: Stack, runs: Sequence[RunReport]) -> dict[str, Trace]:
-    bus = await nats.connect(stack.bus_url("judge"), inbox_prefix="_IN.judge")
-    store = ObjectStore(bus.jetstream)
+    bus = await nats.connect(stack.bus_url("judge"))
+    store = ObjectStore(lambda: bus, lambda: bus.jetstream(prefix=JETSTREAM_PREFIX))
     keys = [outcome.trace_key for run in runs for outcome in run.outcomes]
     try:
         found = {key: await store.get("traces", key) for key in keys}

@@ -15,6 +15,7 @@ import nats
 from nats.aio.client import Client
 
 from assay_cli.embedded.stack import Stack
+from assay_contracts.topology import JETSTREAM_PREFIX
 from assay_contracts.validations import ValidationCompleted
 from assay_testkit.slow_skill import slow_skill
 from bench.report import Bench
@@ -97,9 +98,9 @@ async def verdict_on(http: httpx.AsyncClient, skill_id: UUID) -> str:
 
 async def completions(stack: Stack) -> list[UUID]:
     """The skill of every completion that the stream holds."""
-    client: Client = await nats.connect(stack.bus_url("scorer"), inbox_prefix="_IN.scorer")
+    client: Client = await nats.connect(stack.bus_url("scorer"))
     try:
-        js = client.jetstream()
+        js = client.jetstream(prefix=JETSTREAM_PREFIX)
         state = (await js.stream_info("FACTS")).state
         messages = [
             await js.get_msg("FACTS", n) for n in range(state.first_seq, state.last_seq + 1)

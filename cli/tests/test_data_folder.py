@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay_cli.embedded.data import DataFolder, DataInUse
-from assay_cli.embedded.nats import BUS_USERS
+from assay_contracts.topology import BUS_USERS
 
 
 def test_a_second_holder_is_told_who_the_first_is(tmp_path: Path) -> None:

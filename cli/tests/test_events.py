@@ -121,26 +121,35 @@ async def test_a_stream_that_was_quiet_for_long_is_taken_up_again_when_it_breaks
     assert (event.id, connections) == ("4", 2)
 
 
-async def test_the_bus_itself_can_be_listened_to(nats_server: RunningNats) -> None:
-    command = [sys.executable, "-m", "assay_cli", "events", "--json", "--count", "1"]
+@pytest.mark.parametrize("since", [[], ["--since", "0"], ["--since", "2020-01-01T00:00:00Z"]])
+async def test_the_bus_itself_can_be_listened_to(
+    fresh_nats_server: RunningNats, since: list[str]
+) -> None:
+    said, later = fact("one"), fact("two")
+    scorer = await nats.connect(fresh_nats_server.url("scorer"))
+
+    async def say(each: SkillDeleted) -> None:
+        await scorer.jetstream().publish(each.SUBJECT, each.model_dump_json().encode())
+
+    await say(said)
+    command = [sys.executable, "-m", "assay_cli", "events", "--json", "--count", "1", *since]
     listener = await asyncio.create_subprocess_exec(
-        *(*command, "--bus", nats_server.url("observer")),
+        *(*command, "--bus", fresh_nats_server.url("observer")),
         stdout=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
     )
-    scorer = await nats.connect(nats_server.url("scorer"), inbox_prefix="_IN.scorer")
-    said = fact("one")
 
     async def say_and_see() -> bool:
         # Nothing tells when somebody else listens: it is said until it is heard.
-        await scorer.publish(said.SUBJECT, said.model_dump_json().encode())
-        await scorer.flush()
+        await say(later)
         return listener.returncode is not None
 
     try:
         await until(say_and_see, why="the event is heard", timeout_s=30)
         printed, _ = await listener.communicate()
-        assert SkillDeleted.model_validate(json.loads(printed)["data"]) == said
+        told = json.loads(printed)
+        assert SkillDeleted.model_validate(told["data"]) == (said if since else later)
+        assert (told["id"] == "1") == bool(since)
         assert listener.returncode == 0
     finally:
         if listener.returncode is None:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.stack import SERVICES_WITH_MODELS, inherited_environment
-from assay_contracts.topology import ServiceName
+from assay_contracts.topology import SERVICES, ServiceName
 
 CALLER = {
     "PATH": "/usr/bin",

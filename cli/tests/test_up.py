@@ -16,9 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.ports import free_ports
 from assay_cli.packing import pack
+from assay_contracts.topology import SERVICES
 from assay_testkit.processes import descendants, ended_after
 from assay_testkit.servers import private_folder
 from assay_testkit.waiting import until_sync

@@ -79,5 +79,5 @@ def test_every_question_asked_is_answered_by_one_service() -> None:
 
 def test_the_scorer_hears_the_result_of_all_work() -> None:
     assert {work.RESULT for work in WORK_MESSAGES} == set(RECORDED)
-    heard = {consumer.subject for consumer in CONSUMERS if consumer.service == "scorer"}
+    heard = {consumer.subject for consumer in CONSUMERS if consumer.user == "scorer"}
     assert heard == {fact.SUBJECT for fact in RECORDED}

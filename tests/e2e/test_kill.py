@@ -17,7 +17,7 @@ import nats
 import pytest
 
 from assay_contracts.rpc import SMALL_UPLOAD_BYTES
-from assay_contracts.topology import ServiceName
+from assay_contracts.topology import JETSTREAM_PREFIX, ServiceName
 from assay_testkit.waiting import until
 
 if TYPE_CHECKING:
@@ -173,10 +173,12 @@ def with_data(skill: bytes, path: str) -> bytes:
 
 async def uploaded(admin: "Admin") -> None:
     """Until the gateway has put an upload into the object store."""
-    client = await nats.connect(admin.stack.bus_url("scorer"), inbox_prefix="_IN.scorer")
+    client = await nats.connect(admin.stack.bus_url("scorer"))
 
     async def is_there() -> bool:
-        return (await client.jetstream().stream_info("OBJ_uploads")).state.messages > 0
+        return (
+            await client.jetstream(prefix=JETSTREAM_PREFIX).stream_info("OBJ_uploads")
+        ).state.messages > 0
 
     try:
         await until(is_there, why="the upload is in the object store", timeout_s=60)

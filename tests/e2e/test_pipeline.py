@@ -10,10 +10,9 @@ import httpx
 import nats
 import pytest
 from httpx_sse import aconnect_sse
-from nats.js.api import ConsumerConfig
 
 from assay_contracts.rpc import SkillStatusView
-from assay_contracts.topology import FACTS
+from assay_contracts.topology import FACTS, JETSTREAM_PREFIX
 from assay_skillkit.attestation import verify_attestation
 from assay_testkit.waiting import until
 
@@ -137,16 +136,15 @@ async def test_several_skills_go_through_at_once(
 async def test_an_outside_system_can_catch_up_on_what_it_missed(admin: "Admin") -> None:
     outside = await nats.connect(admin.stack.observer_url)
     try:
-        js = outside.jetstream()
-        await js.add_consumer(
-            "FACTS",
-            ConsumerConfig(
-                name="observer", durable_name="observer", filter_subject="validation.completed"
-            ),
-        )
+        js = outside.jetstream(prefix=JETSTREAM_PREFIX)
         subscription = await js.pull_subscribe_bind("observer", "FACTS")
         messages = await subscription.fetch(100, timeout=1)
-        said = [json.loads(message.data)["validation_id"] for message in messages]
+        facts = [json.loads(message.data) for message in messages]
+        said = [
+            each["validation_id"]
+            for each in facts
+            if each["message_type"] == "validation.completed"
+        ]
         assert sorted(said) == sorted(str(heard.validation_id) for heard in admin.completed)
         assert len(said) == len(set(said))
     finally:

@@ -20,6 +20,7 @@ import nats
 import pytest
 
 from assay_contracts.skills import Finding
+from assay_contracts.topology import JETSTREAM_PREFIX
 from assay_contracts.validations import ValidationCompleted
 from assay_skillkit.rules import RULES
 from assay_testkit.archives import Entry, skill_zip
@@ -54,9 +55,11 @@ class Memory:
 
 async def stored(admin: "Admin", bucket: str) -> int:
     """How many chunks of objects the bucket holds."""
-    client = await nats.connect(admin.stack.bus_url("scorer"), inbox_prefix="_IN.scorer")
+    client = await nats.connect(admin.stack.bus_url("scorer"))
     try:
-        info = await client.jetstream().stream_info(f"OBJ_{bucket}", subjects_filter="$O.*.C.>")
+        info = await client.jetstream(prefix=JETSTREAM_PREFIX).stream_info(
+            f"OBJ_{bucket}", subjects_filter="$O.*.C.>"
+        )
         return sum((info.state.subjects or {}).values())
     finally:
         await client.close()

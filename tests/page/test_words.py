@@ -7,9 +7,20 @@ from typing import Final, get_args
 
 import pytest
 
+from assay_contracts.attribution import AttributionKind
 from assay_contracts.base import Role
+from assay_contracts.confidence import RepeatCause, RepeatsMissing
+from assay_contracts.costs import CostPhase
+from assay_contracts.coverage import ItemKind, ItemState
 from assay_contracts.full_tests import FullTestStatus
-from assay_contracts.reports import DependencyMode, LiftEffect, PackageOrigin
+from assay_contracts.obstacles import ObstacleKind
+from assay_contracts.reports import (
+    DependencyMode,
+    LiftEffect,
+    PackageOrigin,
+    RegressionCause,
+    TheftEvidence,
+)
 from assay_contracts.review import AuditAction
 from assay_contracts.rpc import ProblemCode
 from assay_contracts.runs import Bound, Ecosystem, NetworkCause, NetworkMode, RunKind
@@ -42,6 +53,15 @@ SETS: Final = {
     "action": AuditAction,
     "problem": ProblemCode,
     "advice": ProblemCode,
+    "item": ItemKind,
+    "covered": ItemState,
+    "repeat": RepeatCause,
+    "no-repeat": RepeatsMissing,
+    "phase": CostPhase,
+    "theft": TheftEvidence,
+    "rerun": RegressionCause,
+    "part": AttributionKind,
+    "obstacle": ObstacleKind,
 }
 
 

@@ -1,7 +1,6 @@
 """The bus on a real server: what is said once is done once, and nothing hopeless goes round."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from uuid import UUID, uuid4
@@ -9,17 +8,14 @@ from uuid import UUID, uuid4
 import nats
 import pytest
 from nats.aio.client import Client
-from nats.js.api import ConsumerConfig
 from pydantic import SecretStr
 
-from assay_cli.embedded.nats import BusUser
 from assay_contracts.base import Result
 from assay_contracts.rpc import GetReport, GetStatus, ListSkills, Problem, ProblemError, SkillPage
-from assay_contracts.topology import ServiceName
+from assay_contracts.topology import JETSTREAM_PREFIX, BusUser, ServiceName
 from assay_contracts.validations import (
     CleanupFinished,
     CleanupRequested,
-    ValidationCompleted,
     ValidationProgressed,
 )
 from assay_servicekit.bus import Bus, Unavailable
@@ -99,8 +95,7 @@ async def until_kept(bus: Bus, stream: str, messages: int) -> None:
 
 @asynccontextmanager
 async def observer(server: RunningNats, user: BusUser) -> AsyncIterator[Client]:
-    prefix = "_INBOX" if user == "observer" else f"_IN.{user}"
-    client = await nats.connect(server.url(user), inbox_prefix=prefix)
+    client = await nats.connect(server.url(user))
     try:
         yield client
     finally:
@@ -254,10 +249,9 @@ async def test_work_that_outlived_two_workers_is_not_started_again(
         # Two deliveries nobody acknowledges are what two deaths look like to the bus.
         async with observer(fresh_nats_server, "sandbox-runner") as client:
             for _ in range(2):
-                subscription = await client.jetstream().pull_subscribe_bind(
+                subscription = await client.jetstream(prefix=JETSTREAM_PREFIX).pull_subscribe_bind(
                     "sandbox-runner-cleanup-requested",
                     "WORK",
-                    inbox_prefix=b"_IN.sandbox-runner.",
                 )
                 (message,) = await subscription.fetch(1, timeout=PATIENCE_S)
                 await message.nak()
@@ -278,8 +272,12 @@ async def test_bytes_that_do_not_parse_go_to_the_dead_letters(
     heard = Heard()
     async with running(fresh_nats_server, "scorer", heard.prepare) as scorer:
         async with observer(fresh_nats_server, "sandbox-runner") as client:
-            await client.jetstream().publish("cleanup.finished", b'{"schema_version": 2}')
-            await client.jetstream().publish("cleanup.finished", b"\xff not json")
+            await client.jetstream(prefix=JETSTREAM_PREFIX).publish(
+                "cleanup.finished", b'{"schema_version": 2}'
+            )
+            await client.jetstream(prefix=JETSTREAM_PREFIX).publish(
+                "cleanup.finished", b"\xff not json"
+            )
         good = finished(cleanup())
         async with running(fresh_nats_server, "sandbox-runner") as runner:
             await runner.say(good)
@@ -289,7 +287,7 @@ async def test_bytes_that_do_not_parse_go_to_the_dead_letters(
         assert letter.subject == "dead.cleanup.finished"
         assert letter.headers is not None
         assert "validation_id" in letter.headers["Assay-Reason"]
-        info = await scorer.jetstream().consumer_info("FACTS", "scorer-cleanup-finished")
+        info = await scorer.jetstream().consumer_info("RESULTS", "scorer-cleanup-finished")
         assert info.num_ack_pending == 0
 
 
@@ -438,25 +436,3 @@ async def test_objects_come_back_whole_and_leave_when_deleted(
         await ingest.objects.delete("bundles", "k")
         with pytest.raises(ObjectMissing):
             await judge.objects.get("bundles", "k")
-
-
-async def test_an_outside_system_can_read_completions_by_its_own_consumer(
-    fresh_nats_server: RunningNats,
-) -> None:
-    body = json.dumps({"validation_id": "v"}).encode()
-    async with running(fresh_nats_server, "scorer") as scorer:
-        await scorer.publish(ValidationCompleted.SUBJECT, body, "key")
-        await scorer.publish(ValidationCompleted.SUBJECT, body, "key")
-    async with observer(fresh_nats_server, "observer") as client:
-        js = client.jetstream()
-        name = "observer"
-        await js.add_consumer(
-            "FACTS",
-            ConsumerConfig(
-                name=name, durable_name=name, filter_subject=ValidationCompleted.SUBJECT
-            ),
-        )
-        subscription = await js.pull_subscribe_bind(name, "FACTS")
-        messages = await subscription.fetch(5, timeout=1)
-        assert [message.data for message in messages] == [body]
-        await messages[0].ack_sync()

@@ -4,6 +4,7 @@ import asyncio
 from uuid import uuid4
 
 from assay_contracts.base import Failure, ModelUse, Result
+from assay_contracts.validations import CleanupFinished
 from assay_servicekit.spending import costs_told, tell_costs, with_costs
 
 
@@ -13,7 +14,7 @@ def a_use(calls: int) -> ModelUse:
 
 def failed(costs: tuple[ModelUse, ...] | None = None) -> Result:
     failure = Failure.of("internal", "it broke", costs=costs)
-    return Result(validation_id=uuid4(), step_id="s", attempt=1, failure=failure)
+    return CleanupFinished(validation_id=uuid4(), step_id="s", attempt=1, failure=failure)
 
 
 async def test_whatever_is_told_by_what_was_started_meanwhile_is_in_a_failed_result() -> None:

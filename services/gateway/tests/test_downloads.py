@@ -5,13 +5,17 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 import pytest_asyncio
+from pydantic import SecretStr
 
 from assay_contracts.reports import Report
 from assay_contracts.rpc import Problem
 from assay_contracts.skills import BundleRef
 from assay_contracts.validations import ReportRef
-from assay_testkit.gateway.services import Records
+from assay_servicekit.bus import Bus
+from assay_servicekit.settings import ServiceSettings
+from assay_testkit.gateway.services import Ingest, Records
 from assay_testkit.reports import sample_report
+from assay_testkit.servers import RunningNats
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -144,10 +148,15 @@ async def test_an_unknown_form(client: httpx.AsyncClient, skill_id: UUID) -> Non
 
 
 async def test_traces_are_listed_and_read(
-    client: httpx.AsyncClient, records: Records, skill_id: UUID
+    client: httpx.AsyncClient, nats_server: RunningNats, skill_id: UUID
 ) -> None:
     trace = b'{"task_id": "t1"}' + b" " * 3_000_000
-    await records.bus.objects.put("traces", "trace-1", trace)
+    runner = Bus(
+        ServiceSettings(nats_url=SecretStr(nats_server.url("sandbox-runner"))), "sandbox-runner"
+    )
+    await runner.connect()
+    await runner.objects.put("traces", "trace-1", trace)
+    await runner.stop()
     listed = (await client.get(f"/api/admin/skills/{skill_id}/traces")).json()["traces"]
     assert [(each["run"], each["task_id"], each["commands"]) for each in listed] == [
         ("online", "t1", 3)
@@ -168,10 +177,10 @@ async def test_a_trace_that_there_is_not(
     assert answer.status_code == status
 
 
-async def test_a_bundle(client: httpx.AsyncClient, records: Records) -> None:
+async def test_a_bundle(client: httpx.AsyncClient, records: Records, ingest: Ingest) -> None:
     skill_id, content = uuid4(), b"PK" * 2_000_000
     bundle = BundleRef(key=f"{skill_id}", sha256="ab" * 32, size=len(content))
-    await records.bus.objects.put("bundles", bundle.key, content)
+    await ingest.bus.objects.put("bundles", bundle.key, content)
     records.bundles[skill_id] = bundle
     url = f"/api/admin/skills/{skill_id}/bundle"
 

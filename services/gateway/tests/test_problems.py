@@ -159,7 +159,7 @@ async def test_every_wrong_field_is_named(client: httpx.AsyncClient) -> None:
 @asynccontextmanager
 async def answering(nats_server: RunningNats, reply: bytes | None) -> AsyncIterator[None]:
     """Hear questions for a status, and answer with these bytes or not at all."""
-    connection = await nats.connect(nats_server.url("scorer"), inbox_prefix="_IN.scorer")
+    connection = await nats.connect(nats_server.url("scorer"))
 
     async def answer(question: Msg) -> None:
         if reply is not None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from assay_agentkit.task_clock import running_on
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandboxes.port import ExecResult, SandboxUnavailable
 
@@ -80,3 +81,27 @@ async def test_an_installation_that_was_cut_short_is_remembered_until_the_next_e
         seen.append(install.interrupted)
     await install("pip install tool", Counting(exit_code=1))
     assert [*seen, install.interrupted] == [False, True, False]
+
+
+async def test_waiting_for_a_turn_costs_a_task_none_of_its_time() -> None:
+    install = SharedInstallations()
+    first_is_in, first_may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> ExecResult:
+        first_is_in.set()
+        await first_may_end.wait()
+        return result_of("slow")
+
+    async def second() -> str:
+        async with asyncio.timeout(0.05) as clock:
+            with running_on(clock):
+                return (await install("pip install other", Counting())).stdout
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(install("pip install slow", slow))
+        await first_is_in.wait()
+        waiting = group.create_task(second())
+        await asyncio.wait([waiting], timeout=0.2)  # four times what the second may take
+        assert not waiting.done()
+        first_may_end.set()
+    assert waiting.result() == "run 1"

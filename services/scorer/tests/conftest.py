@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from assay_cli.embedded.postgres import PostgresServer
-from assay_contracts.topology import BUCKETS, STREAMS
+from assay_contracts.topology import BUCKETS, STREAMS, ServiceName
 from assay_scorer.adapters.database import open_engine
 from assay_scorer.adapters.migrate import migrate
 from assay_servicekit.bus import Bus
@@ -89,7 +89,23 @@ async def bus(emptied_nats_server: RunningNats) -> AsyncIterator[Bus]:
     await bus.stop()
 
 
-async def _connected(server: RunningNats) -> Bus:
-    bus = Bus(ServiceSettings(nats_url=SecretStr(server.url("scorer"))), "scorer")
+@pytest.fixture
+async def ingest(emptied_nats_server: RunningNats) -> AsyncIterator[Bus]:
+    """The connection of who writes bundles."""
+    bus = await _connected(emptied_nats_server, "ingest")
+    yield bus
+    await bus.stop()
+
+
+@pytest.fixture
+async def runner(emptied_nats_server: RunningNats) -> AsyncIterator[Bus]:
+    """The connection of who writes traces."""
+    bus = await _connected(emptied_nats_server, "sandbox-runner")
+    yield bus
+    await bus.stop()
+
+
+async def _connected(server: RunningNats, service: ServiceName = "scorer") -> Bus:
+    bus = Bus(ServiceSettings(nats_url=SecretStr(server.url(service))), service)
     await bus.connect()
     return bus

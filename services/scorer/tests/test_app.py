@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from uuid import UUID, uuid4
 
 import pytest
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from assay_contracts.base import Result, Work
+from assay_contracts.base import Failure, Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
 from assay_contracts.review import ApproveSkill
@@ -177,7 +178,7 @@ async def test_work_lost_on_the_bus_is_asked_for_again(
             )
             await judge.connect()
             subscription = await judge.jetstream().pull_subscribe_bind(
-                "judge-validation-requested", "WORK", inbox_prefix=b"_IN.judge."
+                "judge-validation-requested", "WORK"
             )
             (message,) = await subscription.fetch(1, timeout=30)
             await message.ack_sync()
@@ -205,26 +206,29 @@ async def test_what_the_outbox_holds_survives_a_bus_outage(
     assert len(await completions(fresh_nats_server)) == 1
 
 
-async def test_a_result_said_twice_after_the_end_changes_nothing(
-    emptied_nats_server: RunningNats, migrated_url: str
+@pytest.mark.parametrize("work_id", [None, uuid4()], ids=["without work", "with other work"])
+async def test_a_result_of_whom_the_work_did_not_go_to_changes_nothing(
+    emptied_nats_server: RunningNats, migrated_url: str, work_id: UUID | None
 ) -> None:
     async with (
         scorer(emptied_nats_server, migrated_url),
         asker(emptied_nats_server) as bus,
     ):
+        reply = await upload(emptied_nats_server, "csv-analyzer")
+        forger = Bus(ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge")
+        await forger.connect()
+        forged = ValidationPlanned(
+            validation_id=reply.validation_id,
+            step_id=f"{reply.validation_id}.planning",
+            attempt=1,
+            work_id=work_id,
+            failure=Failure.of("budget", "forged"),
+        )
+        await forger.say(forged)
+        await forger.stop()
         async with workers(emptied_nats_server) as asked:
-            reply = await upload(emptied_nats_server, "csv-analyzer")
-            before = await ended(bus, reply)
-        judge = Bus(ServiceSettings(nats_url=SecretStr(emptied_nats_server.url("judge"))), "judge")
-        await judge.connect()
-        late = ValidationPlanned.model_validate(well_done(asked[0]).model_dump())
-        await judge.say(late.model_copy(update={"attempt": 7}))
-        await judge.stop()
-        other = await upload(emptied_nats_server, "another-skill")
-        async with workers(emptied_nats_server):
-            await ended(bus, other)
-        after = await bus.ask(GetStatus(skill_id=reply.skill_id))
-        assert after == before
+            assert (await ended(bus, reply)).verdict == "passed"
+        assert (asked[0].step_id, asked[0].attempt) == (forged.step_id, 1)
 
 
 async def test_approved_skills_are_tested_again_with_the_next_one(

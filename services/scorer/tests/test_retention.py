@@ -94,42 +94,41 @@ def retention(engine: AsyncEngine, bus: Bus) -> Retention:
     return Retention(PostgresHousekeeping(engine), JetStreamBuckets(bus), lambda: NOW, keep=KEEP)
 
 
-async def carry_out(bus: Bus, work: Work) -> RunFinished:
+async def carry_out(runner: Bus, work: Work) -> RunFinished:
     """A run that went well, with its traces where a runner puts them."""
     result = well_done(work)
     assert isinstance(result, RunFinished)
     outcomes = []
     for outcome in result.outcomes:
         key = f"{work.step_id}/{work.attempt}/{outcome.task_id}.json"
-        await bus.objects.put("traces", key, b"trace of " + key.encode())
+        await runner.objects.put("traces", key, b"trace of " + key.encode())
         outcomes.append(outcome.model_copy(update={"trace_key": key}))
     return result.model_copy(update={"outcomes": tuple(outcomes)})
 
 
-async def run_to_the_end(scorer: Scorer, bus: Bus, validation_id: UUID) -> None:
+async def run_to_the_end(scorer: Scorer, runner: Bus, validation_id: UUID) -> None:
     await scorer.start_queued()
     take = scorer.take
     while work := await scorer.open_work(validation_id):
         run = ".online_run" in work[0].step_id or ".offline_run" in work[0].step_id
-        await take(await carry_out(bus, work[0]) if run else well_done(work[0]))
+        await take(await carry_out(runner, work[0]) if run else well_done(work[0]))
 
 
 async def names(bus: Bus, kind: Kind) -> set[str]:
     """What the bucket holds, read through: a name without its content would fail."""
-    bucket = await bus.jetstream().object_store(kind)
-    found = {info.name for info in await bucket.list(ignore_deletes=True)}
+    found = {each.name async for each in bus.objects.everything(kind)}
     for name in found:
         assert await bus.objects.get(kind, name)
     return found
 
 
 async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time(
-    scorer: Scorer, bus: Bus, retention: Retention
+    scorer: Scorer, bus: Bus, runner: Bus, retention: Retention
 ) -> None:
     reply = await scorer.ask(an_upload())
-    await run_to_the_end(scorer, bus, started(reply))
+    await run_to_the_end(scorer, runner, started(reply))
     again = await scorer.ask(RevalidateSkill(skill_id=reply.skill_id, actor="ann"))
-    await run_to_the_end(scorer, bus, again.validation_id)
+    await run_to_the_end(scorer, runner, again.validation_id)
     assert len(await names(bus, "traces")) == 12
     assert len(await names(bus, "reports")) == 4
 
@@ -143,10 +142,10 @@ async def test_only_what_newer_validations_replaced_goes_and_only_after_its_time
 
 
 async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
-    scorer: Scorer, bus: Bus, retention: Retention, engine: AsyncEngine
+    scorer: Scorer, bus: Bus, runner: Bus, retention: Retention, engine: AsyncEngine
 ) -> None:
     reply = await scorer.ask(an_upload())
-    await run_to_the_end(scorer, bus, started(reply))
+    await run_to_the_end(scorer, runner, started(reply))
     await scorer.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
     async with engine.begin() as connection:
         # As if it had been validated since: nothing in it refers to the version.
@@ -172,7 +171,7 @@ async def test_what_a_skill_was_approved_by_is_kept_as_long_as_the_skill(
 
 
 async def test_traces_of_an_attempt_that_was_not_taken_go_when_the_validation_has_ended(
-    scorer: Scorer, bus: Bus, retention: Retention
+    scorer: Scorer, bus: Bus, runner: Bus, retention: Retention
 ) -> None:
     reply = await scorer.ask(an_upload())
     await scorer.start_queued()
@@ -181,16 +180,18 @@ async def test_traces_of_an_attempt_that_was_not_taken_go_when_the_validation_ha
     await take(well_done(plan))
     (run,) = await scorer.open_work(started(reply))
     late = run.model_copy(update={"attempt": 7})
-    await carry_out(bus, late)
+    await carry_out(runner, late)
 
     assert await retention.sweep(NOW + KEEP) == 0
-    await run_to_the_end(scorer, bus, started(reply))
+    await run_to_the_end(scorer, runner, started(reply))
     assert await retention.sweep(NOW) == 3
     assert not any("/7/" in name for name in await names(bus, "traces"))
 
 
-async def test_what_a_dead_writer_left_goes_after_a_while(bus: Bus, retention: Retention) -> None:
-    await bus.jetstream().publish("$O.traces.C.half-written", b"chunk")
+async def test_what_a_dead_writer_left_goes_after_a_while(
+    bus: Bus, runner: Bus, retention: Retention
+) -> None:
+    await runner.jetstream().publish("$O.traces.C.half-written", b"chunk")
     await retention.sweep(NOW)
     await retention.sweep(NOW + HALF_WRITTEN_AFTER - timedelta(seconds=1))
     assert (await bus.jetstream().stream_info("OBJ_traces")).state.messages == 1
@@ -220,7 +221,9 @@ async def published(engine: AsyncEngine) -> list[datetime | None]:
         return [row.published_at for row in rows]
 
 
-async def test_a_deletion_asks_for_clearing(engine: AsyncEngine, bus: Bus, clock: Clock) -> None:
+async def test_a_deletion_asks_for_clearing(
+    engine: AsyncEngine, bus: Bus, runner: Bus, clock: Clock
+) -> None:
     asked: list[bool] = []
     scorer = Scorer(
         engine,
@@ -229,7 +232,7 @@ async def test_a_deletion_asks_for_clearing(engine: AsyncEngine, bus: Bus, clock
         wake_retention=lambda: asked.append(True),
     )
     reply = await scorer.ask(an_upload())
-    await run_to_the_end(scorer, bus, started(reply))
+    await run_to_the_end(scorer, runner, started(reply))
     await scorer.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
     assert not asked
     await scorer.ask(DeleteSkill(skill_id=reply.skill_id, actor="ann"))

@@ -86,13 +86,17 @@ def unkept(asked: KeepRequested, category: FailureCategory, *, gone: bool) -> Ke
     return failed.model_copy(update={"gone": gone})
 
 
-async def test_a_snapshot_that_is_lost_is_said_to_be(engine: AsyncEngine, scorer: Scorer) -> None:
+async def test_a_snapshot_that_is_lost_is_said_to_be(
+    engine: AsyncEngine, scorer: Scorer, clock: SettableClock
+) -> None:
     await scorer.approved("alpha")
     for attempt in (1, 2, 3):
         (newest, _) = (await scorer.ask(ListVersions())).versions
         assert newest.is_available
         asked = await asked_to_keep(engine, attempt)
         await scorer.take(unkept(asked, "sandbox", gone=True))
+        clock.ahead += timedelta(hours=1)
+        await scorer.ask_to_keep_versions()
     (newest, _) = (await scorer.ask(ListVersions())).versions
     assert (newest.is_current, newest.is_available) == (True, False)
     audit = await scorer.ask(ListAudit(size=1))

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import nats
@@ -21,6 +22,7 @@ from assay_cli.printing import say
 from assay_cli.signals import run_until_stopped
 from assay_contracts.topology import PUBLIC_FACTS
 from assay_reporting.text import one_line
+from assay_servicekit.kept_messages import Kept, KeptMessages
 
 SUBJECTS: Final = tuple(fact.SUBJECT for fact in PUBLIC_FACTS)
 CONNECT_WITHIN_S: Final = 5.0
@@ -43,7 +45,7 @@ class Wanted:
     types: tuple[str, ...]
     """Subjects; none means all public ones."""
     since: str | None
-    """The id of an event to go on after."""
+    """The id of an event to go on after, or on the bus a time."""
     count: int | None
     """How many to show before it ends."""
     as_json: bool
@@ -60,7 +62,11 @@ def events(
         typer.Option("--type", "-t", help="Only these, for example validation.completed."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="Begin after the event with this id; 0 shows all there are.")
+        str | None,
+        typer.Option(
+            help="Begin after the event with this id; 0 shows all there are. With --bus, also a"
+            " time: 2026-01-31T12:00:00Z."
+        ),
     ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, help="End after that many; by default go on for ever.")
@@ -112,19 +118,15 @@ def _from_gateway(to: Connection, wanted: Wanted) -> None:
 
 
 def _from_bus(url: str, wanted: Wanted) -> None:
-    """As `_from_gateway`, with the observer's address of the bus; from now on only."""
+    """As `_from_gateway`, with the observer's address of the bus."""
     _check_types(wanted.types)
-    if wanted.since is not None:
-        raise CommandError(
-            "The bus tells what happens from now on: leave out --since, or leave out --bus.",
-            Exit.BAD_INPUT,
-        )
 
     async def work() -> None:
         shown = 0
-        async with aclosing(_messages(url, wanted.types or SUBJECTS)) as messages:
+        async with aclosing(_messages(url, wanted.types or SUBJECTS, wanted.since)) as messages:
             async for message in messages:
-                _show(message.subject, message.data.decode(), "", as_json=wanted.as_json)
+                data = message.data.decode()
+                _show(message.subject, data, str(message.sequence), as_json=wanted.as_json)
                 shown += 1
                 if shown == wanted.count:
                     return
@@ -132,8 +134,11 @@ def _from_bus(url: str, wanted: Wanted) -> None:
     run_until_stopped(work())
 
 
-async def _messages(url: str, subjects: Sequence[str]) -> AsyncGenerator[Msg, None]:
-    heard: asyncio.Queue[Msg] = asyncio.Queue()
+async def _messages(
+    url: str, subjects: Sequence[str], since: str | None
+) -> AsyncGenerator[Kept, None]:
+    """What was kept since then, and what is said live, each once and in order."""
+    live: asyncio.Queue[Msg] = asyncio.Queue()
     try:
         async with asyncio.timeout(CONNECT_WITHIN_S):
             bus = await nats.connect(url, max_reconnect_attempts=-1, error_cb=_ignored)
@@ -145,12 +150,44 @@ async def _messages(url: str, subjects: Sequence[str]) -> AsyncGenerator[Msg, No
         ) from error
     try:
         for subject in subjects:
-            await bus.subscribe(subject, cb=heard.put)
+            await bus.subscribe(subject, cb=live.put)
         await bus.flush()
+        kept, last = KeptMessages(lambda: bus, "FACTS"), 0
+        if since is not None:
+            async with aclosing(kept.after(await _sequence(kept, since))) as messages:
+                async for message in messages:
+                    last = message.sequence
+                    if message.subject in subjects:
+                        yield message
         while True:
-            yield await heard.get()
+            heard = await live.get()
+            number = int((heard.headers or {}).get("Nats-Sequence", "0"))
+            if number > last:
+                last = number
+                yield Kept(number, heard.subject, heard.data)
+    except (NatsError, TimeoutError) as error:
+        raise CommandError(
+            f"The bus did not tell what it keeps ({one_line(str(error)) or type(error).__name__})."
+            " Try again, or leave out --since.",
+            Exit.INCONCLUSIVE,
+        ) from error
     finally:
         await bus.close()
+
+
+async def _sequence(kept: KeptMessages, since: str) -> int:
+    """The id that `since` is, or that was the last before that time. Raises CommandError."""
+    if since.isdecimal():
+        return int(since)
+    try:
+        time = datetime.fromisoformat(since)
+    except ValueError as error:
+        raise CommandError(
+            f"--since takes the id of an event, or a time such as 2026-01-31T12:00:00Z, not"
+            f" {one_line(since)!r}.",
+            Exit.BAD_INPUT,
+        ) from error
+    return await kept.sequence_before(time if time.tzinfo else time.replace(tzinfo=UTC))
 
 
 async def _ignored(_: Exception) -> None:

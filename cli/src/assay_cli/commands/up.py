@@ -12,7 +12,6 @@ from assay_cli.commands import single_command
 from assay_cli.config_file import data_folder
 from assay_cli.connection import TOKEN_VARIABLE, sendable
 from assay_cli.embedded.data import DataInUse, Running
-from assay_cli.embedded.nats import SERVICES
 from assay_cli.embedded.process import StartFailed
 from assay_cli.embedded.stack import Stack
 from assay_cli.embedded.supervisor import ProcessEvent
@@ -20,6 +19,7 @@ from assay_cli.exit_codes import CommandError, Exit, Interrupted
 from assay_cli.options import Data
 from assay_cli.printing import say
 from assay_cli.signals import run_until_stopped
+from assay_contracts.topology import SERVICES
 from assay_gateway.settings import MIN_ADMIN_TOKEN
 
 app = single_command()

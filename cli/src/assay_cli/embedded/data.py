@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from assay_cli.embedded.nats import BusUser, new_passwords
+from assay_cli.embedded.nats import new_passwords
+from assay_contracts.topology import BusUser
 
 
 class DataInUse(RuntimeError):

@@ -1,4 +1,4 @@
-"""The embedded bus: NATS with JetStream, on the loopback, with one user for each service."""
+"""The embedded bus: NATS with JetStream, on the loopback, each user in an account of its own."""
 
 import json
 import os
@@ -8,19 +8,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
 
 from assay_cli.embedded.ports import LOOPBACK
 from assay_cli.embedded.process import ProcessSpec
-from assay_contracts.topology import ServiceName
-from assay_servicekit.permissions import Permissions, observer_permissions, service_permissions
+from assay_contracts.topology import BUS_USERS, BusUser
+from assay_servicekit.accounts import SYSTEM_ACCOUNT, accounts_config
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 GREETING_WAIT_S = 1.0
-
-BusUser = ServiceName | Literal["observer"]
-SERVICES: Final[tuple[ServiceName, ...]] = get_args(ServiceName)
-BUS_USERS: Final[tuple[BusUser, ...]] = (*SERVICES, "observer")
 
 
 def nats_binary() -> Path:
@@ -30,10 +25,6 @@ def nats_binary() -> Path:
 
 def new_passwords() -> dict[BusUser, str]:
     return {user: secrets.token_urlsafe(24) for user in BUS_USERS}
-
-
-def permissions_of(user: BusUser) -> Permissions:
-    return observer_permissions() if user == "observer" else service_permissions(user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +63,8 @@ class NatsServer:
                 # The default acknowledges up to two minutes of messages before they are on disk.
                 "sync_interval": "always",
             },
-            "accounts": {
-                "ASSAY": {"jetstream": "enabled", "users": [self._user(u) for u in BUS_USERS]},
-                "SYS": {"users": []},
-            },
-            "system_account": "SYS",
-        }
-
-    def _user(self, user: BusUser) -> dict[str, object]:
-        allowed = permissions_of(user)
-        return {
-            "user": user,
-            "password": self.passwords[user],
-            "permissions": {
-                "publish": {"allow": list(allowed.publish)},
-                "subscribe": {"allow": list(allowed.subscribe)},
-            },
+            "accounts": accounts_config(self.passwords),
+            "system_account": SYSTEM_ACCOUNT,
         }
 
     def _greets(self) -> bool:

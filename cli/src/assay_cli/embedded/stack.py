@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Final, Self
 
 from assay_cli.embedded.data import DataFolder
-from assay_cli.embedded.nats import SERVICES, BusUser, NatsServer
+from assay_cli.embedded.nats import NatsServer
 from assay_cli.embedded.ports import LOOPBACK, free_ports, is_free
 from assay_cli.embedded.postgres import PostgresServer, socket_path_fits
 from assay_cli.embedded.process import ProcessSpec, StartFailed
 from assay_cli.embedded.supervisor import ProcessEvent, Supervisor
 from assay_cli.embedded.tokens import gateway_environment
-from assay_contracts.topology import ServiceName
+from assay_contracts.topology import SERVICES, BusUser, ServiceName
 
 DATABASE = "assay"
 READY_TIMEOUT_S = 5.0

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
@@ -29,6 +30,7 @@ from assay_agentkit.failures import AgentFailed
 from assay_agentkit.meter import ModelMeter
 from assay_agentkit.model_errors import ModelErrors, model_failure
 from assay_agentkit.models import retries_of
+from assay_agentkit.task_clock import running_on
 
 StoppedBy = Literal["steps", "time", "tokens"]
 T = TypeVar("T", bound=BaseModel)
@@ -150,7 +152,8 @@ async def run_agent(
     last: _Values = {"messages": messages}
     stopped_by: StoppedBy | None = None
     try:
-        async with asyncio.timeout(bounds.seconds) as clock:
+        async with asyncio.timeout(bounds.seconds) as clock, AsyncExitStack() as stack:
+            stack.enter_context(running_on(clock))
             async for values in agent.astream(
                 {"messages": messages},
                 {

@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from assay_contracts.base import Message
 from assay_contracts.public_facts import EXAMPLES
-from assay_contracts.topology import PUBLIC_FACTS, STREAMS, stream_of
+from assay_contracts.topology import JETSTREAM_PREFIX, PUBLIC_FACTS, STREAMS, stream_of
 
 VERSION: Final = "1.0.0"
 """The first number is the `schema_version` of the messages: within it, changes only add."""
@@ -18,8 +18,11 @@ SCHEMAS: Final = "#/components/schemas/"
 
 _DESCRIPTION: Final = (
     "The public facts of Assay, on NATS. Each is said exactly once for each thing that happened "
-    "and kept in the stream `{stream}` for {days} days, so a durable consumer of your own misses "
-    "nothing. Delivery is at least once: the header `Nats-Msg-Id` is the natural key of what "
+    "and kept in the stream `{stream}` for {days} days. The user `observer` hears them live under "
+    "their subjects, and misses nothing by the durable pull consumer `observer`, which is there "
+    "already (JetStream's API prefix is `{prefix}`). It may set that consumer back to a sequence "
+    "number, and read by sequence number or time directly. Delivery is at least once: the header "
+    "`Nats-Msg-Id` is the natural key of what "
     "happened, so that a message seen twice can be told. Readers must ignore fields that they do "
     "not know."
 )
@@ -37,7 +40,9 @@ def document() -> dict[str, object]:
         "info": {
             "title": "Assay",
             "version": VERSION,
-            "description": _DESCRIPTION.format(stream=facts.name, days=facts.max_age.days),
+            "description": _DESCRIPTION.format(
+                stream=facts.name, days=facts.max_age.days, prefix=JETSTREAM_PREFIX
+            ),
         },
         "defaultContentType": "application/json",
         "channels": {fact.__name__: _channel(fact) for fact in PUBLIC_FACTS},

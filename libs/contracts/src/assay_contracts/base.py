@@ -1,10 +1,10 @@
 """What every message on the bus has in common."""
 
 from datetime import UTC, datetime
-from typing import ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self, get_args
 from uuid import UUID, uuid4
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 Lane = Literal["shared", "background", "solo"]
 """`shared`: beside other work. `background`: so too, in places of its own, so that it never keeps
@@ -86,14 +86,44 @@ class Failure(Model):
         )
 
 
+def _name_the_type(schema: dict[str, JsonValue], message: type["Message"]) -> None:
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    own = properties["message_type"]
+    assert isinstance(own, dict)
+    own.update({"const": message.SUBJECT, "default": message.SUBJECT})
+
+
 class Message(Model):
     """Base of everything said on the bus. Within a schema version, changes only add."""
+
+    model_config = ConfigDict(json_schema_extra=_name_the_type)
 
     SUBJECT: ClassVar[str]
 
     schema_version: Literal[1] = 1
+    message_type: str = Field(default="", validate_default=True)
+    """What this message is: its `SUBJECT`. No message is taken for another."""
     message_id: UUID = Field(default_factory=uuid4)
     occurred_at: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    @field_validator("message_type")
+    @classmethod
+    def _is_of_this_type(cls, given: str) -> str:
+        if given not in ("", cls.SUBJECT):
+            raise ValueError(f"this message is {given[:80]!r}, not {cls.SUBJECT!r}")
+        return cls.SUBJECT
+
+    @classmethod
+    def said_as(cls, body: bytes) -> Self:
+        """Read what was heard on the bus, where each message bears its type.
+
+        Raises ValueError (pydantic's is one) when it is no such message, or does not say so.
+        """
+        message = cls.model_validate_json(body)
+        if "message_type" not in message.model_fields_set:
+            raise ValueError(f"this message does not say that it is {cls.SUBJECT!r}")
+        return message
 
     def subject(self) -> str:
         """Where this message is published."""
@@ -121,6 +151,15 @@ class Result(Step):
 
     failure: Failure | None = None
     """Set when the platform failed; every other result field is then empty."""
+    work_id: UUID | None = None
+    """The `message_id` of the work that this answers. Nobody can guess it who did not get the
+    work, and no result is taken without it."""
+    worker: str | None = Field(default=None, max_length=200)
+    """Who worked on it: the service, its machine and its process."""
+
+    def dedup_key(self) -> str:
+        # With what only the worker knows: nobody can say it first and have it dropped as told.
+        return f"{super().dedup_key()}:{self.work_id}"
 
 
 class Work(Step):
@@ -136,6 +175,11 @@ class Work(Step):
 
     def subject(self) -> str:
         return self.subject_in(self.lane)
+
+    @classmethod
+    def dedup_keys(cls, step_id: str, attempt: int) -> tuple[str, ...]:
+        """What `dedup_key` can be for that attempt, in whichever lane it was asked for."""
+        return tuple(f"{cls.subject_in(lane)}:{step_id}:{attempt}" for lane in get_args(Lane))
 
     @classmethod
     def subject_in(cls, lane: Lane) -> str:

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from assay_contracts.base import Model
 
+LimitKind = Literal["file_size", "memory", "space", "processes", "open_files", "time"]
+"""Limits of a sandbox. `time`: a command that was still at work when its time was up."""
 ObstacleKind = Literal[
     "file_size",
     "memory",
@@ -18,8 +20,7 @@ ObstacleKind = Literal[
     "missing_key",
     "missing_precondition",
 ]
-"""A limit of the sandbox, or what is missing. `time`: a command that was still at work when its
-time was up. `missing_tool`: a program that the skill needs and does not bring.
+"""A limit, or what is missing. `missing_tool`: a program that the skill needs and does not bring.
 `unreachable_host`: a name that did not resolve, or a place that could not or may not be reached.
 `missing_key`: a key or a login that nobody gave. `missing_precondition`: a git repository, a
 display, a container engine, a graphics card, an administrator's rights."""

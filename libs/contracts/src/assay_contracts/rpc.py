@@ -98,7 +98,12 @@ class Reply(Model, Generic[R]):
 
 
 class Rpc(Message, Generic[R_co]):
-    """A question. `REPLY` is the type of its answer."""
+    """A question. `REPLY` is the type of its answer.
+
+    A field that the answerer does not know is a question that it does not understand.
+    """
+
+    model_config = ConfigDict(extra="forbid")
 
     REPLY: ClassVar[type[Model]]
 
@@ -112,7 +117,13 @@ class Repeatable(Message):
     def fingerprint(self) -> str:
         """Equal for what is the same request."""
         asked = self.model_dump_json(
-            exclude={"message_id", "occurred_at", "schema_version", "idempotency_key"}
+            exclude={
+                "message_id",
+                "message_type",
+                "occurred_at",
+                "schema_version",
+                "idempotency_key",
+            }
         )
         return sha256(f"{self.SUBJECT} {asked}".encode()).hexdigest()
 

@@ -8,7 +8,7 @@ from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, ModelUse, Result, Work
 from assay_contracts.coverage import Coverage, TaskShows
 from assay_contracts.environments import EnvironmentDigest, SealedEnvironment
-from assay_contracts.obstacles import Obstacle
+from assay_contracts.obstacles import LimitKind, Obstacle
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import CheckResult, NearMiss, NearMissId, Task, TaskId
 
@@ -88,6 +88,8 @@ class TraceStep(Model):
     failed: bool = False
     """The tool itself refused or broke; a command that ran and ended badly has an exit code."""
     exit_code: int | None = None
+    limits_hit: tuple[LimitKind, ...] = ()
+    """Limits of the sandbox that the sandbox itself saw the command run into."""
     skill_text: tuple[tuple[int, int], ...] = ()
     """Where in the output stands text of a skill's files word for word: start and end, in order."""
     at: AwareDatetime

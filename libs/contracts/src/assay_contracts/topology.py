@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final, Literal, get_args
 
 from assay_contracts import full_tests, review, rpc, runtime, workbench
-from assay_contracts.base import Lane, Message, Work
+from assay_contracts.base import Lane, Message, Result, Work
 from assay_contracts.full_tests import FullTestProgressed
 from assay_contracts.grades import GradingRequested, RunGraded
 from assay_contracts.public_facts import EXAMPLES
@@ -23,8 +23,21 @@ from assay_contracts.validations import (
 )
 
 ServiceName = Literal["ingest", "sandbox-runner", "judge", "scorer", "gateway"]
-StreamName = Literal["FACTS", "WORK", "DEAD"]
+StreamName = Literal["FACTS", "RESULTS", "WORK", "DEAD"]
 BucketName = Literal["uploads", "bundles", "traces", "judging", "reports"]
+
+SubscriberName = Literal["observer"]
+"""Another system that listens: it has a bus user, an account and a durable consumer of this name,
+and may read public facts and nothing else."""
+BusUser = ServiceName | SubscriberName
+
+SERVICES: Final[tuple[ServiceName, ...]] = get_args(ServiceName)
+SUBSCRIBERS: Final[tuple[SubscriberName, ...]] = get_args(SubscriberName)
+BUS_USERS: Final[tuple[BusUser, ...]] = (*SERVICES, *SUBSCRIBERS)
+JETSTREAM_PREFIX: Final = "JS.API"
+"""Where a user finds JetStream in its own account; clients call it the API prefix."""
+REPEATED_AS: Final = "live"
+"""A public fact that its stream has taken is said once more below this, for who listens live."""
 
 ACK_WAIT: Final = timedelta(seconds=15)
 """A worker that says nothing for this long is taken for dead."""
@@ -52,7 +65,7 @@ RECORDED: Final = (
     CleanupFinished,
     KeepFinished,
 )
-"""The facts that the scorer takes in."""
+"""The results that the scorer takes in."""
 FACTS: Final[tuple[type[Message], ...]] = (*PUBLIC_FACTS, *RECORDED)
 
 
@@ -64,16 +77,19 @@ class Stream:
     """A work queue drops a message once it is acknowledged and refuses new ones when full."""
     max_age: timedelta | None
     duplicate_window: timedelta
+    repeated: bool = False
+    """What it has taken is said once more, below `REPEATED_AS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A durable pull consumer that the replicas of one service share."""
+    """A durable pull consumer: the replicas of one service share it, or a subscriber has it."""
 
     name: str
     stream: StreamName
-    service: ServiceName
-    subject: str
+    user: BusUser
+    subject: str | None
+    """None: everything in the stream."""
     max_ack_pending: int
 
 
@@ -94,14 +110,24 @@ class Grant:
     """Heard live, without a stream."""
     reads: tuple[BucketName, ...]
     writes: tuple[BucketName, ...]
+    deletes: tuple[BucketName, ...] = ()
     replays: tuple[StreamName, ...] = ()
-    """Read by sequence number, beside the declared consumers."""
+    """Read by sequence number, beside the declared consumers, and heard live."""
 
 
 STREAMS: Final = (
     Stream(
         name="FACTS",
-        subjects=tuple(message.SUBJECT for message in FACTS),
+        subjects=tuple(message.SUBJECT for message in PUBLIC_FACTS),
+        work_queue=False,
+        max_age=timedelta(days=30),
+        duplicate_window=timedelta(hours=24),
+        repeated=True,
+    ),
+    # Apart from the public facts: who reads that stream reads nothing that is not public.
+    Stream(
+        name="RESULTS",
+        subjects=tuple(message.SUBJECT for message in RECORDED),
         work_queue=False,
         max_age=timedelta(days=30),
         duplicate_window=timedelta(hours=24),
@@ -155,6 +181,7 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         listens=(ValidationProgressed, FullTestProgressed),
         reads=("bundles", "traces", "reports"),
         writes=("uploads",),
+        deletes=("uploads",),
         replays=("FACTS",),
     ),
     "ingest": Grant(
@@ -163,7 +190,8 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         answers=(IngestSubmit, PingIngest),
         listens=(),
         reads=("uploads",),
-        writes=("uploads", "bundles"),
+        writes=("bundles",),
+        deletes=("uploads", "bundles"),
     ),
     "judge": Grant(
         says=(ValidationPlanned, RunGraded, ReportWritten, ValidationProgressed),
@@ -187,7 +215,8 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         answers=(RegisterSkill, *_QUESTIONS),
         listens=(ValidationProgressed,),
         reads=("bundles", "traces", "reports"),
-        writes=("bundles", "traces", "reports"),
+        writes=("reports",),
+        deletes=("bundles", "traces", "reports"),
     ),
 }
 
@@ -210,17 +239,28 @@ def _consumers() -> tuple[Consumer, ...]:
         for message, service in WORKERS.items()
         for lane in LANES
     )
-    facts = (
-        Consumer(consumer_name("scorer", fact.SUBJECT), "FACTS", "scorer", fact.SUBJECT, 1000)
+    results = (
+        Consumer(consumer_name("scorer", fact.SUBJECT), "RESULTS", "scorer", fact.SUBJECT, 1000)
         for fact in RECORDED
     )
-    return (*work, *facts)
+    outside = (Consumer(name, "FACTS", name, None, 1000) for name in SUBSCRIBERS)
+    return (*work, *results, *outside)
 
 
 CONSUMERS: Final = _consumers()
 
 
 _STREAM_OF: Final = {subject: stream.name for stream in STREAMS for subject in stream.subjects}
+
+
+def asked_as(result: Result) -> tuple[str, ...]:
+    """The dedup keys that the work can have which this answers."""
+    return tuple(
+        key
+        for work in WORK_MESSAGES
+        if isinstance(result, work.RESULT)
+        for key in work.dedup_keys(result.step_id, result.attempt)
+    )
 
 
 def stream_of(subject: str) -> StreamName | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
+from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import NetworkMode, NetworkProblem, Package, SandboxKind, SandboxProof
 
 WORKSPACE: Final = "/workspace"
@@ -49,6 +50,9 @@ class ExecResult:
     timed_out: bool
     truncated: bool
     seconds: float
+    limits_hit: tuple[LimitKind, ...] = ()
+    """Limits that the sandbox saw it run into. `time` only where it was at work: a command that did
+    next to nothing all the while hangs."""
 
     @property
     def output(self) -> str:

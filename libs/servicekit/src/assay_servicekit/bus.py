@@ -7,6 +7,7 @@ which takes the first result for a step and drops the others.
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -23,13 +24,13 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from prometheus_client import REGISTRY
-from pydantic import ValidationError
 
 from assay_contracts.base import Failure, Message, Model, Result, Step, Work
 from assay_contracts.rpc import Rpc
 from assay_contracts.topology import (
     CONSUMERS,
     GRANTS,
+    JETSTREAM_PREFIX,
     LANES,
     PUBLIC_FACTS,
     SHARED_DELIVERIES,
@@ -72,15 +73,15 @@ async def _itself(message: NatsMessage) -> NatsMessage:
 class Bus:
     def __init__(self, settings: ServiceSettings, service: ServiceName) -> None:
         self.service: ServiceName = service
+        self._worker = f"{service} {socket.gethostname()}:{os.getpid()}"[:200]
         self._handover_s = settings.handover_s
         self._lanes = Lanes()
         self._under_way: set[asyncio.Task[Result]] = set()
         self._stopping = False
-        self._inbox = f"_IN.{service}"
         self._broker = NatsBroker(
             settings.nats_url.get_secret_value(),
             name=f"assay-{service}",
-            inbox_prefix=self._inbox,
+            js_options={"prefix": JETSTREAM_PREFIX},
             ack_policy=AckPolicy.MANUAL,
             decoder=_itself,
             # Handlers take the message and nothing else; injecting it costs a thread's work each.
@@ -100,7 +101,7 @@ class Bus:
             ),
         )
         self._questions = Questions(service, self._connection)
-        self.objects = ObjectStore(self.jetstream)
+        self.objects = ObjectStore(self._connection, self.jetstream)
         self.public_facts = Stream(
             self._connection, self.jetstream, "FACTS", [fact.SUBJECT for fact in PUBLIC_FACTS]
         )
@@ -138,6 +139,9 @@ class Bus:
             )
             async with heartbeat(message.raw_message):
                 result = await self._result_of(work, message.raw_message, handle)
+                result = result.model_copy(
+                    update={"work_id": work.message_id, "worker": self._worker}
+                )
                 await self._say_until_heard(result)
             await message.raw_message.ack_sync(timeout=PUBLISH_TIMEOUT_S)
 
@@ -181,7 +185,8 @@ class Bus:
         """Hear `message` as it is said; what is missed is missed."""
 
         async def receive(incoming: NatsMessage) -> None:
-            await handle(message.model_validate_json(incoming.body))
+            if incoming.raw_message.subject == message.SUBJECT:
+                await handle(message.said_as(incoming.body))
 
         self._broker.subscriber(message.SUBJECT)(receive)
 
@@ -285,14 +290,12 @@ class Bus:
             stream=JStream(stream, declare=False),
             durable=consumer_name(self.service, subject),
             pull_sub=PullSub(batch_size=1),
-            # FastStream gives each pull subscriber the default inbox, which ours may not read.
-            inbox_prefix=f"{self._inbox}.".encode(),
         )(receive)
 
     async def _parse(self, message: NatsMessage, expected: type[M]) -> M | None:
         try:
-            return expected.model_validate_json(message.body)
-        except ValidationError as error:
+            return expected.said_as(message.body)
+        except ValueError as error:
             log.exception("message_rejected", subject=message.raw_message.subject)
             await dead_letter(self.jetstream(), message.raw_message, str(error))
             return None
@@ -349,9 +352,9 @@ class Bus:
             async with asyncio.timeout(PUBLISH_TIMEOUT_S):
                 await self._connection().flush(2)
                 for consumer in CONSUMERS:
-                    if consumer.service == self.service:
+                    if consumer.user == self.service:
                         await js.consumer_info(consumer.stream, consumer.name)
-                for bucket in {*grant.reads, *grant.writes}:
+                for bucket in {*grant.reads, *grant.writes, *grant.deletes}:
                     await js.stream_info(f"OBJ_{bucket}")
         except NotFoundError:
             return False

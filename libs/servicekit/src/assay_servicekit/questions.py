@@ -20,7 +20,7 @@ from opentelemetry import propagate, trace
 from opentelemetry.trace import SpanKind
 from prometheus_client import Histogram
 
-from assay_contracts.base import Model
+from assay_contracts.base import Message, Model
 from assay_contracts.rpc import Problem, ProblemDetails, ProblemError, Reply, Rpc
 from assay_contracts.topology import ServiceName
 from assay_servicekit.objects import ObjectStoreUnavailable
@@ -58,6 +58,10 @@ class AnswerTooLarge(RuntimeError):
     """An answer that no message can carry: a defect of whoever gave it."""
 
 
+class NotUnderstood(ValueError):
+    """What was asked is not the question that it should be."""
+
+
 class Questions:
     """Asks and answers over the client that `connection` gives once it is connected."""
 
@@ -92,6 +96,9 @@ class Questions:
                 log.error("answering_failed", subject=question.SUBJECT, exc_info=error)
 
         async def receive(message: Msg) -> None:
+            if not _is_asked(message, question):
+                log.warning("not_asked", subject=question.SUBJECT, came_as=message.subject)
+                return
             await room.acquire()
             task = asyncio.create_task(answer(message))
             self._under_way.add(task)
@@ -144,9 +151,12 @@ class Questions:
         self, question: type[Q], asked: bytes, handle: Callable[[Q], Awaitable[Model]]
     ) -> tuple[Outcome, bytes]:
         try:
-            body = self._written(await handle(question.model_validate_json(asked)))
+            body = self._written(await handle(_understood(question, asked)))
         except ProblemError as error:
             return "refused", _refusal(error.problem)
+        except NotUnderstood as error:
+            log.warning("question_not_understood", subject=question.SUBJECT, reason=str(error))
+            return "refused", _refusal(_not_understood(question))
         except (Unavailable, ObjectStoreUnavailable) as error:
             log.warning("question_postponed", subject=question.SUBJECT, reason=str(error))
             later = _try_later("The records cannot be reached now. Try again in a few seconds.")
@@ -192,6 +202,27 @@ class Questions:
         async with asyncio.timeout(within_s):
             while not self._connection().is_connected:  # noqa: ASYNC110  # no event tells
                 await asyncio.sleep(0.05)
+
+
+def _understood(question: type[Q], asked: bytes) -> Q:
+    try:
+        return question.said_as(asked)
+    except ValueError as error:
+        raise NotUnderstood(" ".join(str(error).split())[:1000]) from error
+
+
+def _not_understood(question: type[Message]) -> Problem:
+    return Problem(
+        code="VALIDATION_ERROR",
+        message=f"What came as {question.SUBJECT} is no such question, so nothing was done. Asker "
+        "and answerer may be of different versions: upgrade the answerer first.",
+    )
+
+
+def _is_asked(message: Msg, question: type[Message]) -> bool:
+    """Whether somebody waits for an answer; what a stream delivers keeps the subject it had."""
+    waits = bool(message.reply) and not message.reply.startswith("$")
+    return waits and message.subject == question.SUBJECT
 
 
 def _refusal(problem: Problem) -> bytes:

@@ -7,19 +7,32 @@ import asyncio
 import sys
 
 import nats
+import structlog
 from nats.js import JetStreamContext
 from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
     DiscardPolicy,
     ObjectStoreConfig,
+    RePublish,
     RetentionPolicy,
     StorageType,
     StreamConfig,
 )
 from nats.js.errors import BadRequestError, NotFoundError
 
-from assay_contracts.topology import ACK_WAIT, BUCKETS, CONSUMERS, STREAMS, Consumer, Stream
+from assay_contracts.topology import (
+    ACK_WAIT,
+    BUCKETS,
+    CONSUMERS,
+    JETSTREAM_PREFIX,
+    REPEATED_AS,
+    STREAMS,
+    Consumer,
+    Stream,
+)
+
+log = structlog.get_logger(__name__)
 
 
 def _stream_config(stream: Stream) -> StreamConfig:
@@ -32,6 +45,8 @@ def _stream_config(stream: Stream) -> StreamConfig:
         storage=StorageType.FILE,
         max_age=stream.max_age.total_seconds() if stream.max_age else 0,
         duplicate_window=stream.duplicate_window.total_seconds(),
+        allow_direct=True,
+        republish=RePublish(src=">", dest=f"{REPEATED_AS}.>") if stream.repeated else None,
     )
 
 
@@ -48,13 +63,14 @@ def _consumer_config(consumer: Consumer) -> ConsumerConfig:
 
 
 async def apply_topology(js: JetStreamContext) -> None:
-    """Create or update every stream, consumer and bucket."""
+    """Create or update every stream, consumer and bucket, and remove consumers of others."""
     for stream in STREAMS:
         config = _stream_config(stream)
         try:
             await js.add_stream(config)
         except BadRequestError:
             await js.update_stream(config)
+        await _remove_strange_consumers(js, stream.name)
     for consumer in CONSUMERS:
         await js.add_consumer(consumer.stream, _consumer_config(consumer))
     for bucket in BUCKETS:
@@ -68,12 +84,26 @@ async def apply_topology(js: JetStreamContext) -> None:
                     storage=StorageType.FILE,
                 ),
             )
+        await _remove_strange_consumers(js, f"OBJ_{bucket.name}")
+
+
+async def _remove_strange_consumers(js: JetStreamContext, stream: str) -> None:
+    """A consumer delivers with the server's rights: none stays that is not declared as it is."""
+    declared = {consumer.name for consumer in CONSUMERS if consumer.stream == stream}
+    while strange := [
+        info.name
+        for info in await js.consumers_info(stream)
+        if info.name not in declared or info.config.deliver_subject
+    ]:
+        for name in strange:
+            log.warning("consumer_removed", stream=stream, consumer=name)
+            await js.delete_consumer(stream, name)
 
 
 async def _apply_at(url: str) -> None:
-    connection = await nats.connect(url, inbox_prefix="_IN.scorer", max_reconnect_attempts=3)
+    connection = await nats.connect(url, max_reconnect_attempts=3)
     try:
-        await apply_topology(connection.jetstream())
+        await apply_topology(connection.jetstream(prefix=JETSTREAM_PREFIX))
     finally:
         await connection.close()
 

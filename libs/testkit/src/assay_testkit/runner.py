@@ -39,6 +39,7 @@ from assay_sandbox_runner.ports import StoreFailed
 from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
+from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.read_results import ReadResults
@@ -167,6 +168,7 @@ class Runner:
         task_seconds: float = 60.0,
     ) -> CarryOutRun:
         managers = package_managers(skills=SKILLS)
+        limits = Limits(output_bytes=OUTPUT_BYTES)
         bundles = BundlesOnDisk(self.store, self.folder)
         return CarryOutRun(
             provider=self.provider,
@@ -183,12 +185,13 @@ class Runner:
                 read_results=ReadResults(
                     read_documents=read_documents, find_passages=find_passages
                 ),
+                find_obstacles=FindObstacles(limits=limits),
                 bundles=bundles,
             ),
             try_near_misses=TryNearMisses(),
             install_packages=InstallPackages(managers=managers),
             find_other_versions=FindOtherVersions(managers=managers),
-            limits=Limits(output_bytes=OUTPUT_BYTES),
+            limits=limits,
             task_seconds=task_seconds,
             snapshot_ttl=SNAPSHOT_TTL,
         )

@@ -23,9 +23,11 @@ from assay_contracts.rpc import (
     RegisterSkill,
     Rpc,
 )
+from assay_contracts.topology import asked_as
 from assay_contracts.validations import ValidationProgressed
 from assay_scorer import handlers
 from assay_scorer.adapters.idempotency import PostgresAnswers
+from assay_scorer.adapters.outbox import PostgresOutbox
 from assay_scorer.adapters.records import PostgresRecords
 from assay_scorer.adapters.uploads import PostgresUploads
 from assay_scorer.domain.admission import AdmissionRules
@@ -130,6 +132,7 @@ class Scorer:
         self.ask_to_keep_versions = AskToKeepVersions(
             versions=records, records=records, announce=announce, clock=clock
         )
+        self._outbox = PostgresOutbox(engine)
         self._table = HandlerTable()
         handlers.register(
             cast("Bus", self._table),
@@ -137,6 +140,7 @@ class Scorer:
                 records=records,
                 uploads=PostgresUploads(engine),
                 answers=PostgresAnswers(engine),
+                work=self._outbox,
                 clock=clock,
                 announce=announce,
                 advance=advance,
@@ -152,7 +156,10 @@ class Scorer:
         return cast("R", await self._table.handlers[type(question)](question))
 
     async def take(self, said: Result | ValidationProgressed) -> None:
-        """Take in what a worker said. Raises Unavailable."""
+        """Take in what a worker said that had the work. Raises Unavailable."""
+        if isinstance(said, Result) and said.work_id is None:
+            asked = await self._outbox.message_ids(asked_as(said))
+            said = said.model_copy(update={"work_id": next(iter(asked), None)})
         await self._table.handlers[type(said)](said)
 
     # -- what tests do with them ----------------------------------------------------------------

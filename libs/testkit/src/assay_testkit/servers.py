@@ -10,9 +10,10 @@ from pathlib import Path
 
 import nats
 
-from assay_cli.embedded.nats import BusUser, NatsServer, new_passwords
+from assay_cli.embedded.nats import NatsServer, new_passwords
 from assay_cli.embedded.ports import free_ports
 from assay_cli.embedded.process import Child
+from assay_contracts.topology import JETSTREAM_PREFIX, BusUser
 from assay_servicekit.topology import apply_topology
 
 
@@ -32,7 +33,7 @@ class RunningNats:
             pool.submit(lambda: asyncio.run(self._apply_topology())).result()
 
     def url(self, user: BusUser) -> str:
-        """Where `user` connects, with its password. Its inboxes must begin with `_IN.<user>`."""
+        """Where `user` connects, with its password."""
         return self._server.url(user)
 
     def stop(self) -> None:
@@ -47,9 +48,9 @@ class RunningNats:
         self._child = self._started()
 
     async def _apply_topology(self) -> None:
-        connection = await nats.connect(self.url("scorer"), inbox_prefix="_IN.scorer")
+        connection = await nats.connect(self.url("scorer"))
         try:
-            await apply_topology(connection.jetstream())
+            await apply_topology(connection.jetstream(prefix=JETSTREAM_PREFIX))
         finally:
             await connection.close()
 

@@ -21,6 +21,7 @@ from assay_sandbox_runner.use_cases.carry_out_run import CarryOutRun
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
+from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
@@ -29,7 +30,7 @@ from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.try_on_workbench import RunWorkbenchCommand, TryTaskChecks
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
-from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
+from assay_sandboxes.port import SKILLS, SandboxProvider
 from assay_sandboxes.providers import open_provider
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
@@ -60,7 +61,7 @@ def create_app(settings: Settings) -> Service:
         CleanSandboxes(
             provider=provider,
             tools=lay_out_tools(settings.state_dir / "tools"),
-            limits=sandbox_limits(settings),
+            limits=settings.limits(output_bytes=OUTPUT_BYTES),
         ),
         CheckTask(find_pattern=find_pattern, seconds=settings.check_seconds),
     )
@@ -83,14 +84,6 @@ def create_app(settings: Settings) -> Service:
     )
 
 
-def sandbox_limits(settings: Settings) -> Limits:
-    return Limits(
-        command_seconds=settings.command_seconds,
-        output_bytes=OUTPUT_BYTES,
-        memory_bytes=settings.sandbox_memory_mb * 1024**2,
-    )
-
-
 def carry_out_run(
     settings: Settings,
     bus: Bus,
@@ -99,6 +92,7 @@ def carry_out_run(
     checks: _Checks,
 ) -> CarryOutRun:
     managers = package_managers(skills=SKILLS)
+    limits = settings.limits(output_bytes=OUTPUT_BYTES)
     return CarryOutRun(
         provider=provider,
         bundles=bundles,
@@ -113,13 +107,14 @@ def carry_out_run(
         work_on_task=WorkOnTask(
             check=checks.check,
             read_results=ReadResults(read_documents=read_documents, find_passages=find_passages),
+            find_obstacles=FindObstacles(limits=limits),
             bundles=bundles,
         ),
         clean_sandboxes=checks.sandboxes,
         try_near_misses=TryNearMisses(),
         install_packages=InstallPackages(managers=managers),
         find_other_versions=FindOtherVersions(managers=managers),
-        limits=sandbox_limits(settings),
+        limits=limits,
         task_seconds=settings.task_seconds,
         snapshot_ttl=settings.snapshot_ttl,
     )

@@ -1,9 +1,14 @@
+from typing import Final
+
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from assay_agentkit.models import ModelSettings
+from assay_sandboxes.port import Limits
 from assay_sandboxes.providers import SandboxSettings
 from assay_servicekit.settings import ServiceSettings
+
+MIB: Final = 1024**2
 
 
 class Settings(ServiceSettings, ModelSettings, SandboxSettings):
@@ -17,9 +22,31 @@ class Settings(ServiceSettings, ModelSettings, SandboxSettings):
     """Seconds that an agent may work on one task."""
     task_model_calls: int = Field(default=25, ge=1, validation_alias="ASSAY_TASK_MODEL_CALLS")
     """Model calls that an agent may make for one task."""
-    command_seconds: float = Field(default=120.0, gt=0, validation_alias="ASSAY_COMMAND_SECONDS")
+    command_seconds: float = Field(default=180.0, gt=0, validation_alias="ASSAY_COMMAND_SECONDS")
     """Seconds that one command in a sandbox may take."""
     check_seconds: float = Field(default=30.0, gt=0, validation_alias="ASSAY_CHECK_SECONDS")
     """Seconds that one check of a task may take."""
-    sandbox_memory_mb: int = Field(default=2048, ge=64, validation_alias="ASSAY_SANDBOX_MEMORY_MB")
+    sandbox_memory_mb: int = Field(default=4096, ge=64, validation_alias="ASSAY_SANDBOX_MEMORY_MB")
     """Memory that one sandbox may use, in MiB."""
+    sandbox_file_mb: int = Field(default=4096, ge=1, validation_alias="ASSAY_SANDBOX_FILE_MB")
+    """Size of the largest file that may be written in a sandbox, in MiB."""
+    sandbox_space_mb: int = Field(default=8192, ge=16, validation_alias="ASSAY_SANDBOX_SPACE_MB")
+    """What may be installed in one sandbox, in MiB."""
+    sandbox_workspace_mb: int = Field(
+        default=2048, ge=16, validation_alias="ASSAY_SANDBOX_WORKSPACE_MB"
+    )
+    """What may lie in a sandbox's workspace, and as much again in its `/tmp`, in MiB."""
+    sandbox_processes: int = Field(default=512, ge=16, validation_alias="ASSAY_SANDBOX_PROCESSES")
+    """Processes and threads that one sandbox may have at once."""
+
+    def limits(self, *, output_bytes: int) -> Limits:
+        """What one sandbox may use."""
+        return Limits(
+            command_seconds=self.command_seconds,
+            output_bytes=output_bytes,
+            memory_bytes=self.sandbox_memory_mb * MIB,
+            processes=self.sandbox_processes,
+            file_bytes=self.sandbox_file_mb * MIB,
+            workspace_bytes=self.sandbox_workspace_mb * MIB,
+            home_bytes=self.sandbox_space_mb * MIB,
+        )

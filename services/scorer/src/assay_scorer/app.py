@@ -98,6 +98,7 @@ def _wire(
             records=records,
             uploads=PostgresUploads(engine),
             answers=answers,
+            work=outbox,
             clock=_now,
             announce=announce,
             advance=advance,

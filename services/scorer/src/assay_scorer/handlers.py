@@ -37,10 +37,12 @@ from assay_contracts.validations import (
     ValidationProgressed,
 )
 from assay_scorer.ports.idempotency import StoredAnswers
+from assay_scorer.ports.outbox import AskedWork
 from assay_scorer.ports.records import Records
 from assay_scorer.ports.skills import UploadRecords
 from assay_scorer.ports.timing import Clock, Wake
 from assay_scorer.use_cases.announcing import Announce
+from assay_scorer.use_cases.asked_work import OnlyIfAskedFor
 from assay_scorer.use_cases.conducting import (
     Advance,
     Conduct,
@@ -78,6 +80,7 @@ class Parts:
     records: Records
     uploads: UploadRecords
     answers: StoredAnswers
+    work: AskedWork
     clock: Clock
     announce: Announce
     advance: Advance
@@ -96,13 +99,14 @@ def register(bus: Bus, parts: Parts) -> None:
 
 def _results(bus: Bus, parts: Parts) -> None:
     records, clock = parts.records, parts.clock
+    if_asked = OnlyIfAskedFor(work=parts.work)
     take = TakeResult(conduct=parts.conduct)
-    bus.on_fact(ValidationPlanned, take)
-    bus.on_fact(RunFinished, take)
-    bus.on_fact(RunGraded, take)
-    bus.on_fact(ReportWritten, take)
-    bus.on_fact(CleanupFinished, TakeCleanupResult(records=records, clock=clock))
-    bus.on_fact(KeepFinished, TakeKeepResult(records=records, clock=clock))
+    bus.on_fact(ValidationPlanned, if_asked(take))
+    bus.on_fact(RunFinished, if_asked(take))
+    bus.on_fact(RunGraded, if_asked(take))
+    bus.on_fact(ReportWritten, if_asked(take))
+    bus.on_fact(CleanupFinished, if_asked(TakeCleanupResult(records=records, clock=clock)))
+    bus.on_fact(KeepFinished, if_asked(TakeKeepResult(records=records, clock=clock)))
     bus.on_live(ValidationProgressed, NoteProgress(notes=records))
 
 

@@ -132,6 +132,7 @@ class FakeSandbox:
             timed_out=timed_out,
             truncated=cut_out or cut_err,
             seconds=time.monotonic() - started,
+            limits_hit=("time",) if timed_out else (),
         )
 
     async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:

@@ -128,6 +128,7 @@ class RemoteSandbox:
             timed_out=answer.timed_out,
             truncated=answer.truncated,
             seconds=time.monotonic() - started,
+            limits_hit=("time",) if answer.timed_out else (),
         )
 
     async def _run(

@@ -67,6 +67,15 @@ def paths_used(command: str, cwd: str) -> list[PathUse]:
     return list(_read(command, _Shell(cwd), 0))
 
 
+def programs_of(command: str) -> tuple[str, ...]:
+    """What each simple command of the line runs, as written, each once; `sudo` counts as one."""
+    found: dict[str, None] = {}
+    for simple in _simple_commands(command):
+        found |= dict.fromkeys(word for word in simple.words if word == "sudo")
+        found |= dict.fromkeys(_without_prefixes(simple.words, _Shell(""))[:1])
+    return tuple(found)
+
+
 def _read(command: str, shell: _Shell, depth: int) -> Iterator[PathUse]:
     if depth > _DEEPEST:
         return

@@ -7,12 +7,7 @@ from typing import BinaryIO
 from uuid import UUID
 
 from assay_ingest.ports import StorageUnavailable, UploadMissing
-from assay_servicekit.objects import (
-    CHUNK_BYTES,
-    ObjectMissing,
-    ObjectStore,
-    ObjectStoreUnavailable,
-)
+from assay_servicekit.objects import ObjectMissing, ObjectStore, ObjectStoreUnavailable
 
 
 @contextmanager
@@ -44,13 +39,8 @@ class StoredBundles:
     objects: ObjectStore
 
     async def keep(self, key: str, bundle: BinaryIO) -> None:
-        start = bundle.read(CHUNK_BYTES + 1)
         with _translated():
-            if len(start) <= CHUNK_BYTES:
-                await self.objects.put_new("bundles", key, start)
-            else:
-                bundle.seek(0)
-                await self.objects.put("bundles", key, bundle)
+            await self.objects.put("bundles", key, bundle)
 
     async def discard(self, key: str) -> None:
         with _translated():

@@ -19,6 +19,7 @@ from deepagents.backends.sandbox import BaseSandbox
 from deepagents.backends.utils import create_file_data, slice_read_response
 from typing_extensions import override
 
+from assay_contracts.obstacles import LimitKind
 from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
 from assay_sandbox_runner.domain.produced_files import MOST_BYTES
@@ -57,6 +58,8 @@ class SandboxBackend(BaseSandbox):
         self._stopwatch = stopwatch
         self._installations = installations
         self.lost: SandboxUnavailable | None = None
+        self.limits_hit: tuple[LimitKind, ...] = ()
+        """Limits that the agent's last command ran into."""
         self.created: set[str] = set()
         """Paths that the agent wrote last where there had been nothing."""
 
@@ -87,6 +90,7 @@ class SandboxBackend(BaseSandbox):
     ) -> ExecuteOffloadResult:
         """Run a command of the agent's own: its `execute` tool comes this way."""
         result = await self._installations(command, lambda: self._run(command, timeout))
+        self.limits_hit = result.limits_hit
         output = result.output
         if result.timed_out:
             output += f"\n[killed: it had not ended after {result.seconds:.0f} s]"

@@ -85,7 +85,8 @@ class ExecutingDeepAgents:
             sandbox, folder=folder, stopwatch=self.stopwatch, installations=self.installations
         )
         bounds = Bounds(model_calls=self.model_calls, seconds=seconds, tokens=tokens)
-        recorder, own_meter = StepRecorder(skills), ModelMeter()
+        recorder = StepRecorder(skills, limits_hit=lambda: backend.limits_hit)
+        own_meter = ModelMeter()
         agent = build_agent(
             self.model,
             name="executor",

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from assay_agentkit.task_clock import stopped_clock
 from assay_sandbox_runner.domain.install_commands import (
     changes_packages,
     does_the_same_in_every_folder,
@@ -18,7 +19,7 @@ class SharedInstallations:
 
     A plain installation that has succeeded is not run again: whoever else asks for it gets what it
     printed, so that every task sees the same, whichever came first. One that failed is run again
-    by whoever asks for it.
+    by whoever asks for it. Waiting for its turn costs a task none of its time.
     """
 
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -30,7 +31,9 @@ class SharedInstallations:
         """The result of `command`, which `run` runs."""
         if not changes_packages(command):
             return await run()
-        async with self._one_at_a_time:
+        with stopped_clock():
+            await self._one_at_a_time.acquire()
+        try:
             if command in self._results:
                 return self._results[command]
             if removes_packages(command):
@@ -41,3 +44,5 @@ class SharedInstallations:
             if result.exit_code == 0 and does_the_same_in_every_folder(command):
                 self._results[command] = result
             return result
+        finally:
+            self._one_at_a_time.release()

@@ -15,6 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import override
 
+from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import TraceStep
 from assay_sandbox_runner.adapters.deepagents_backend import SHOWN_CHARS
 from assay_sandbox_runner.domain.text import clip
@@ -41,8 +42,17 @@ class StepRecorder(AgentMiddleware[SkillsState, None, None]):
     Before each turn of the model it makes sure that the agent was told of every mounted skill.
     """
 
-    def __init__(self, skills: Collection[str]) -> None:
+    def __init__(
+        self, skills: Collection[str], limits_hit: Callable[[], tuple[LimitKind, ...]] = tuple
+    ) -> None:
+        """Record.
+
+        Args:
+            skills: Those that the agent must be told of.
+            limits_hit: Tells which limits the last command ran into.
+        """
         super().__init__()
+        self._limits_hit = limits_hit
         self._expected = frozenset(skills)
         self._steps: dict[StepOrder, TraceStep] = {}
 
@@ -78,12 +88,16 @@ class StepRecorder(AgentMiddleware[SkillsState, None, None]):
             seconds=0,
         )
         self._steps[order] = unended
+        limits: tuple[LimitKind, ...] = ()
         result: ToolResult | None = None
         try:
             result = await handler(request)
+            if unended.tool == "execute":
+                limits = self._limits_hit()
         finally:
+            seconds = time.perf_counter() - began
             self._steps[order] = unended.model_copy(
-                update={"seconds": time.perf_counter() - began, **_what_came_of(result)}
+                update={"seconds": seconds, "limits_hit": limits, **_what_came_of(result)}
             )
         return result
 

@@ -3,19 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from assay_contracts.obstacles import Obstacle
 from assay_contracts.runs import TaskOutcome, Trace, TraceStep
 from assay_sandbox_runner.domain.text import clip
 
 _ANSWER_CHARS: Final = 4000
 _LISTED_FILES: Final = 20
 _LISTED_ACTIONS: Final = 12
-_LISTED_OBSTACLES: Final = 20
 _LINE_CHARS: Final = 200
 """Of one action or one path."""
 
 
-def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
-    """The short form of a trace stored under `key`."""
+def outcome_of(
+    trace: Trace, *, key: str, seconds: float, unovercome: Sequence[Obstacle] = ()
+) -> TaskOutcome:
+    """The short form of a trace stored under `key`; `unovercome` stood in the way to the end."""
     return TaskOutcome(
         task_id=trace.task_id,
         trace_key=key,
@@ -28,7 +30,7 @@ def outcome_of(trace: Trace, *, key: str, seconds: float) -> TaskOutcome:
         seconds=seconds,
         answer=clip(trace.answer, _ANSWER_CHARS).text,
         attribution=trace.attribution,
-        obstacles=trace.obstacles[:_LISTED_OBSTACLES],
+        obstacles=tuple(unovercome),
     )
 
 

@@ -52,7 +52,7 @@ def programs_ran(
         )
         for index, step in enumerate(steps)
         if step.tool == "execute"
-        for command in (_command(step),)
+        for command in (command_of(step),)
         for use in _programs(command, folder)
         for path in (use.path,)
         if _is_own(path, home, files)
@@ -90,7 +90,7 @@ def missing_files_read(
         RanProgram(
             path=posixpath.join(home, file),
             program=file,
-            command=_command(step) or f"{step.tool} {file}",
+            command=command_of(step) or f"{step.tool} {file}",
             step=index,
             exit_code=_NOT_FOUND,
             decides=True,
@@ -103,7 +103,7 @@ def missing_files_read(
 
 def _paths_read(step: TraceStep, folder: str) -> Iterator[str]:
     if step.tool == "execute":
-        yield from (use.path for use in paths_used(_command(step), folder) if not use.is_program)
+        yield from (use.path for use in paths_used(command_of(step), folder) if not use.is_program)
     elif step.tool == "read_file":
         yield posixpath.normpath(posixpath.join("/", _argument(step, "file_path")))
 
@@ -130,7 +130,8 @@ def _is_own(path: str, home: str, files: Collection[str]) -> bool:
     return posixpath.relpath(path, home) in files or _is_code(path)
 
 
-def _command(step: TraceStep) -> str:
+def command_of(step: TraceStep) -> str:
+    """The shell command of a step that ran one; else empty."""
     return _argument(step, "command")
 
 

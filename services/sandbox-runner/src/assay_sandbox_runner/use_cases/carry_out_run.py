@@ -30,6 +30,7 @@ from assay_sandbox_runner.domain.network_causes import skill_under_test
 from assay_sandbox_runner.domain.packages import keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
+from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds, skill_needs
 from assay_sandbox_runner.domain.task_limits import seconds_for_task, tokens_for_task
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import (
@@ -169,8 +170,16 @@ class CarryOutRun:
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
                 stopwatch=stopwatch,
+                needs=await self._needs(request, skills),
                 clean=clean,
             )
+
+    async def _needs(self, request: RunRequested, skills: MountedSkills) -> SkillNeeds:
+        files = skills.files.get(request.skill_name)
+        if files is None:
+            return NOTHING_NEEDED
+        texts = await self.bundles.texts(skills, (request.skill_name,))
+        return await asyncio.to_thread(skill_needs, files, texts, request.dependencies)
 
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
         if not request.tasks:

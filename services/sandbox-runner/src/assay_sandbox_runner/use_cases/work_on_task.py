@@ -18,7 +18,7 @@ from assay_contracts.runs import (
     TraceStep,
 )
 from assay_contracts.tasks import CheckResult, Task
-from assay_sandbox_runner.domain.attribution import attribute_task
+from assay_sandbox_runner.domain.attribution import RanProgram, attribute_task
 from assay_sandbox_runner.domain.check_results import as_trials, prove_nothing, with_trials
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
@@ -26,12 +26,14 @@ from assay_sandbox_runner.domain.produced_files import asked_for, checked_paths
 from assay_sandbox_runner.domain.program_runs import missing_files_read, programs_ran
 from assay_sandbox_runner.domain.result_files import ResultFiles
 from assay_sandbox_runner.domain.result_origin import Results, set_aside
+from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds
 from assay_sandbox_runner.domain.skill_text import passages_of, skill_files_read
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.usage import skills_used
 from assay_sandbox_runner.ports import Bundles, ExecutingAgents, MountedSkills
 from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandbox
+from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles, FoundObstacles
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.task_folder import (
     ListedFile,
@@ -59,6 +61,8 @@ class OpenRun:
     """Runs while a command in the sandbox does."""
     clean: CleanSandbox
     """Where the tasks' checks run."""
+    needs: SkillNeeds = NOTHING_NEEDED
+    """What that skill names; nothing where it is not shown to agents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,7 @@ class WorkOnTask:
 
     check: CheckTask
     read_results: ReadResults
+    find_obstacles: FindObstacles
     bundles: Bundles
 
     async def __call__(
@@ -96,8 +101,7 @@ class WorkOnTask:
         started, began = datetime.now(UTC), time.perf_counter()
         folder = posixpath.join(WORKSPACE, "tasks", task.task_id)
         await make_task_folder(run.sandbox, folder, task)
-        named = checked_paths(task.checks)
-        given = await list_files(run.sandbox, folder, named)
+        given = await list_files(run.sandbox, folder, named := checked_paths(task.checks))
         work, checked_before = await run_both(
             run.agents.work_on(
                 task,
@@ -117,6 +121,8 @@ class WorkOnTask:
         )
         checked = await self._check(task, run, left, output=work.output)
         used = skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder)
+        ran, results = _ran(run, work.steps, folder), _results(task, run, produced, made, left)
+        found = await self._find_obstacles(work.steps, run, ran, folder)
         trace = Trace(
             task_id=task.task_id,
             prompt=task.prompt,
@@ -125,17 +131,29 @@ class WorkOnTask:
             files_made=made[:_LISTED_FILES],
             produced=produced,
             skills_used=used,
-            attribution=_attribution(
-                run, work.steps, used, folder, _results(task, run.manual, produced, made, left)
-            ),
+            attribution=_attribution(run, ran, used, found, set_aside(work.steps, ran, results)),
+            obstacles=found.every,
             checks=with_trials(checked, task.trials or as_trials(checked_before)),
             bounds_hit=work.bounds_hit,
         )
         key = f"{run.request.step_id}/{run.request.attempt}/{task.task_id}.json"
+        took = time.perf_counter() - began
         return TaskRecord(
             trace=trace,
-            outcome=outcome_of(trace, key=key, seconds=time.perf_counter() - began),
+            outcome=outcome_of(trace, key=key, seconds=took, unovercome=found.unovercome),
             window=TaskWindow(task.task_id, folder, started, datetime.now(UTC)),
+        )
+
+    async def _find_obstacles(
+        self, steps: Sequence[TraceStep], run: OpenRun, ran: Sequence[RanProgram], folder: str
+    ) -> FoundObstacles:
+        return await self.find_obstacles(
+            steps,
+            sandbox=run.sandbox,
+            folder=folder,
+            needs=run.needs,
+            skills_steps=_skills_steps(run, steps, ran),
+            hosts_matter=run.sandbox.proof().network == "open",
         )
 
     async def _with_skill_text(
@@ -176,33 +194,49 @@ class WorkOnTask:
         return results
 
 
+def _ran(run: OpenRun, steps: Sequence[TraceStep], folder: str) -> tuple[RanProgram, ...]:
+    """Runs of programs of the skill that the task is about, and what of it was not to be had."""
+    skill = run.request.skill_name
+    files = run.skills.files.get(skill, frozenset())
+    return (
+        *programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
+        *missing_files_read(
+            steps, skill=skill, files=files, manual=run.manual, root=SKILLS, folder=folder
+        ),
+    )
+
+
+def _skills_steps(
+    run: OpenRun, steps: Sequence[TraceStep], ran: Sequence[RanProgram]
+) -> frozenset[int]:
+    """The steps that run a program of the skill, or a command that it names."""
+    named = (index for index, step in enumerate(steps) if run.needs.names_what_runs(step))
+    return frozenset([*(each.step for each in ran), *named])
+
+
 def _attribution(
     run: OpenRun,
-    steps: Sequence[TraceStep],
+    ran: Sequence[RanProgram],
     used: Sequence[SkillUse],
-    folder: str,
-    results: Results,
+    found: FoundObstacles,
+    results_set_aside: bool,
 ) -> Attribution | None:
     """What part the skill that the task is about had in it; none where agents are not shown it."""
     skill = run.request.skill_name
-    files = run.skills.files.get(skill)
-    if files is None:
+    if skill not in run.skills.files:
         return None
-    ran = programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
-    missing = missing_files_read(
-        steps, skill=skill, files=files, manual=run.manual, root=SKILLS, folder=folder
-    )
     return attribute_task(
-        (*ran, *missing),
+        ran,
         was_used=any(use.skill == skill for use in used),
         manual=run.manual,
-        results_set_aside=set_aside(steps, ran, results),
+        hindered_steps={each.step for each in found.every if each.step is not None},
+        results_set_aside=results_set_aside,
     )
 
 
 def _results(
     task: Task,
-    manual: str,
+    run: OpenRun,
     produced: Sequence[ProducedFile],
     made: Sequence[str],
     left: Mapping[str, ListedFile],
@@ -216,7 +250,7 @@ def _results(
         },
         texts={file.path: file.text for file in produced},
         given="\n".join((task.prompt, *(f.content for f in task.files if f.encoding == "text"))),
-        manual=manual,
+        manual=run.manual,
     )
 
 

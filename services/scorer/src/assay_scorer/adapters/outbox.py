@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Final, get_args
+from typing import Final
+from uuid import UUID
 
-from sqlalchemy import Integer, bindparam, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Integer, bindparam, cast, select, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
-from assay_contracts.base import Lane, Message
+from assay_contracts.base import Message
 from assay_contracts.validations import CleanupRequested
 from assay_scorer.adapters.database import Repository, TransactionPart
 from assay_scorer.adapters.tables import OutboxRow, table_of
@@ -42,9 +43,7 @@ class PostgresOutboxChanges(TransactionPart):
             await self._connection.execute(_ADD, row)
 
     async def cleanup_asked(self, step_id: str, attempt: int) -> CleanupRequested | None:
-        keys = [
-            f"{CleanupRequested.subject_in(lane)}:{step_id}:{attempt}" for lane in get_args(Lane)
-        ]
+        keys = CleanupRequested.dedup_keys(step_id, attempt)
         body = await self._connection.scalar(
             select(OutboxRow.body).where(OutboxRow.dedup_key.in_(keys))
         )
@@ -63,7 +62,7 @@ class LockedMessages:
 
 
 class PostgresOutbox(Repository):
-    """Implements `ports.outbox.UnsaidMessages` and `ports.outbox.SaidMessages`."""
+    """Implements `ports.outbox.UnsaidMessages`, `SaidMessages` and `AskedWork`."""
 
     @asynccontextmanager
     async def lock_due(self, now: datetime, limit: int) -> AsyncIterator[LockedMessages]:
@@ -80,6 +79,12 @@ class PostgresOutbox(Repository):
         )
         async with self._reading() as connection:
             return {row.dedup_key: row.sequence for row in await connection.execute(statement)}
+
+    async def message_ids(self, dedup_keys: Collection[str]) -> set[UUID]:
+        body = cast(OutboxRow.body, JSONB)
+        statement = select(body["message_id"].astext).where(OutboxRow.dedup_key.in_(dedup_keys))
+        async with self._reading() as connection:
+            return {UUID(each) for each in await connection.scalars(statement)}
 
 
 def outbox_row(message: Message, now: datetime, due_at: datetime) -> dict[str, object]:

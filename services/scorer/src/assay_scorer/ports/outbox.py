@@ -3,6 +3,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
 from assay_contracts.base import Message
 from assay_contracts.validations import CleanupRequested
@@ -62,6 +63,15 @@ class UnsaidMessages(Protocol):
 class SaidMessages(Protocol):
     async def sequences(self, dedup_keys: Collection[str]) -> Mapping[str, int]:
         """Of those that the bus took, by key: their numbers in their streams."""
+        ...
+
+
+class AskedWork(Protocol):
+    async def message_ids(self, dedup_keys: Collection[str]) -> set[UUID]:
+        """Of what was asked for under these keys, as long as the outbox remembers it.
+
+        Raises Unavailable.
+        """
         ...
 
 

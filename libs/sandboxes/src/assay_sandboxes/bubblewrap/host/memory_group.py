@@ -33,6 +33,14 @@ class MemoryGroup:
             swap = self.path / (_SWAP_1 if version_1 else _SWAP_2)
             swap.write_text(str(memory_bytes) if version_1 else "0")
 
+    def killed(self) -> int:
+        """How many of its processes the kernel has ended for want of memory."""
+        for name in ("memory.events", "memory.oom_control"):
+            with suppress(OSError, ValueError):
+                counts = dict(line.split() for line in (self.path / name).read_text().splitlines())
+                return int(counts.get("oom_kill", 0))
+        return 0
+
     def remove(self) -> None:
         """Remove it, once its processes are gone; one that is gone already is fine."""
         with suppress(FileNotFoundError):

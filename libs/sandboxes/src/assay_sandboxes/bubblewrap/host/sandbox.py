@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.host import layout
@@ -40,6 +41,9 @@ from assay_sandboxes.port import (
 
 _DEATH_S: Final = 10.0
 _FILES_S: Final = 60.0
+_NEXT_TO_NOTHING: Final = 0.02
+_NEXT_TO_NOTHING_S: Final = 0.15
+"""Share of a command's time, and seconds: who has taken less of the processor only waited."""
 _ANSWER_BYTES: Final = 8 * 1024**2
 
 _FOUND: Final = struct.Struct("<iq")
@@ -140,7 +144,7 @@ class BubblewrapSandbox:
         longest = self._limits.command_seconds
         started = time.monotonic()
         number = next(self._numbers)
-        overfull = self._overfull
+        overfull, out_of_memory = self._overfull, self._killed_for_memory()
         warden = self._processes.warden
         warden.command_started(number, command, cwd)
         job = self._program(
@@ -163,7 +167,21 @@ class BubblewrapSandbox:
             timed_out=ended.timed_out,
             truncated=cut_out or cut_err,
             seconds=time.monotonic() - started,
+            limits_hit=_limits_hit(
+                time=ended.timed_out and self._was_at_work(job),
+                space=self._overfull > overfull,
+                memory=self._killed_for_memory() > out_of_memory,
+            ),
         )
+
+    def _was_at_work(self, job: _Job) -> bool:
+        """Whether a command that was ended did more than wait."""
+        worked = self._processes.supervisor.worked.pop(job.number, job.seconds)
+        return worked > max(_NEXT_TO_NOTHING_S, _NEXT_TO_NOTHING * job.seconds)
+
+    def _killed_for_memory(self) -> int:
+        group = self._processes.group
+        return group.killed() if group else 0
 
     async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
         request = PutFrame(
@@ -287,3 +305,8 @@ class BubblewrapSandbox:
             why = f"a command outlived its own end by {_DEATH_S:g} seconds"
             self._processes.supervisor.lose(why)
             raise SandboxUnavailable(why) from error
+
+
+def _limits_hit(*, time: bool, space: bool, memory: bool) -> tuple[LimitKind, ...]:
+    hit: dict[LimitKind, bool] = {"time": time, "space": space, "memory": memory}
+    return tuple(kind for kind, was_hit in hit.items() if was_hit)

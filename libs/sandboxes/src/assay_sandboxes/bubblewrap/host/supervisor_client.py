@@ -39,6 +39,8 @@ class SupervisorClient:
         self._loop = asyncio.get_running_loop()
         self._lost: str | None = None
         self._exits: dict[int, asyncio.Future[int]] = {}
+        self.worked: dict[int, float] = {}
+        """Of requests that were ended: the processor's time that they had taken, in seconds."""
         self.ready: asyncio.Future[Ready] = self._loop.create_future()
         self.probed: asyncio.Future[ProbeResult] = self._loop.create_future()
         """What came of its attempts to get out, before anything else was done inside."""
@@ -138,6 +140,9 @@ class SupervisorClient:
             number, code = message["id"], message["code"]
             assert isinstance(number, int)
             assert isinstance(code, int)
+            worked = message.get("worked")
+            if isinstance(worked, float):
+                self.worked[number] = worked
             exited = self._exits.pop(number, None)
             if exited is not None and not exited.done():
                 exited.set_result(code)

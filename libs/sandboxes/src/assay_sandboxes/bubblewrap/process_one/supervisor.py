@@ -118,9 +118,12 @@ class _Supervisor:
         self._environment = environment
         self._jobs: dict[int, int] = {}
         """The number of the request that a process works on."""
+        self._worked: dict[int, float] = {}
+        """For requests that were ended: the processor's time that they had taken, in seconds."""
 
     def _say_exit(self, number: int, code: int) -> None:
-        message = json.dumps({"op": "exit", "id": number, "code": code})
+        worked = self._worked.pop(number, None)
+        message = json.dumps({"op": "exit", "id": number, "code": code, "worked": worked})
         # Not `send`, which the system call filter would make wait for the runner.
         os.write(self._control.fileno(), message.encode())
 
@@ -149,6 +152,8 @@ class _Supervisor:
     def _kill(self, number: int) -> None:
         for process, job in self._jobs.items():
             if job == number:
+                started = processes.descendants(process)
+                self._worked[number] = processes.processor_seconds(started)
                 if not processes.kill_tree(process):
                     os.kill(-1, signal.SIGKILL)
                 # What runs a command ends with it; what moves files is its own process.

@@ -5,6 +5,7 @@ import { h, icon, replace } from "../dom.js";
 import { scorePicture } from "../charts.js";
 import { between, currentLanguage, moment, named, number, seconds, t } from "../i18n.js";
 import { badge, card, cardHead, facts, notice, problem, said, table, yesNo } from "../ui.js";
+import { confidenceCard, costsCard, coverageCard, defectsCard } from "./measured.js";
 import { findings } from "./upload.js";
 
 export async function overview({ skill, report }) {
@@ -18,13 +19,16 @@ export async function overview({ skill, report }) {
       { class: "stack" },
       verdictCard(report),
       rehearsed && notice(t("report.rehearsal")),
+      defectsCard(report.defects),
       wordsCard(report.prose),
-      report.trigger && triggerCard(report.trigger),
+      coverageCard(report.coverage),
+      report.trigger && triggerCard(report),
       report.control && liftCard(report.control),
       report.regressions.length > 0 && regressions(report.regressions),
+      costsCard(report.costs),
       report.findings.length > 0 && card(t("report.findings"), findings(report.findings)),
     ),
-    h("div", { class: "stack" }, factsCard(skill, report), downloadsCard(skill, report), modelsCard(report)),
+    h("div", { class: "stack" }, factsCard(skill, report), confidenceCard(report.confidence), downloadsCard(skill, report), modelsCard(report)),
   );
 }
 
@@ -56,7 +60,8 @@ function wordsCard(prose) {
   );
 }
 
-function triggerCard({ crowd, neighbours, chosen_instead: instead, near_misses: nearMisses }) {
+function triggerCard({ trigger, taken = [] }) {
+  const { crowd, neighbours, chosen_instead: instead, near_misses: nearMisses } = trigger;
   const silent = nearMisses.filter((each) => each.silent).length;
   const all = nearMisses.length;
   return card(
@@ -67,6 +72,9 @@ function triggerCard({ crowd, neighbours, chosen_instead: instead, near_misses: 
       ...(all > 0 ? [[t("trigger.precision"), t("trigger.silent", { silent: number(silent), all: number(all) })]] : []),
     ]),
     silent < all && notice(t("trigger.over-broad")),
+    taken.map((each) =>
+      notice(t("trigger.taken", { skill: each.skill_name, tasks: each.task_ids.join(", "), how: named("theft", each.evidence) })),
+    ),
   );
 }
 
@@ -85,12 +93,18 @@ function liftCard(control) {
 function regressions(list) {
   const rows = list.map((each) => [
     h("a", { class: "mono", href: `#/skills/${each.skill_id}` }, each.skill_name),
-    yesNo(each.passed, t("regression.works"), t("regression.broken")),
+    [yesNo(each.passed, t("regression.works"), t("regression.broken")), h("div", { class: "muted small" }, whyItRan(each))],
     each.tasks.map((task) => h("div", { class: "wrap" }, regressionTask(task))),
     each.explained_by.map((change) => h("p", { class: "wrap" }, explained(change))),
   ]);
   const columns = [t("skills.skill"), t("regression.result"), t("tab.tasks"), t("regression.because")];
   return [h("h2", { class: "section-title" }, t("regression.title")), table(t("regression.title"), columns, rows)];
+}
+
+/** Which results stood because nothing changed, and why the others ran. */
+function whyItRan({ stood, tested_at: at, run_because: causes = [] }) {
+  if (stood) return t("regression.stood", { at: moment(at) });
+  return causes.map((each) => named("rerun", each)).join(", ");
 }
 
 function regressionTask(task) {

@@ -57,9 +57,10 @@ function runPart(run, outcome, grade, about) {
       "div",
       { class: "run-head" },
       h("h3", null, named("run", run.kind)),
-      outcome && yesNo(used, t("tasks.used"), t("tasks.not-used")),
+      outcome && (outcome.attribution ? part(outcome.attribution) : yesNo(used, t("tasks.used"), t("tasks.not-used"))),
       outcome && h("span", { class: "muted small" }, tn("tasks.commands", outcome.commands), " · ", seconds(outcome.seconds)),
     ),
+    obstacles(outcome?.obstacles ?? []),
     grade && h("p", { class: "quote" }, grade.reasons),
     grade && lowered(grade),
     grade && evidence(grade.evidence),
@@ -67,6 +68,20 @@ function runPart(run, outcome, grade, about) {
     outcome && outcome.files_made.length > 0 && facts([[t("tasks.files-made"), names(outcome.files_made)]]),
     outcome && trace(run, outcome, about),
   );
+}
+
+/** What part the skill had in the work, as the trace shows it. */
+function part({ kind }) {
+  const tone = kind === "with" ? "good" : "bad";
+  return h("span", { class: `badge ${tone}` }, icon(kind === "with" ? "check" : "cross"), named("part", kind));
+}
+
+function obstacles(list) {
+  if (list.length === 0) return null;
+  const items = list.map((each) =>
+    h("li", { class: "wrap" }, `${named("obstacle", each.kind)}: `, said(`${each.what}. ${each.advice}`)),
+  );
+  return h("div", { class: "notice" }, icon("alert"), h("ul", { class: "bullets" }, items));
 }
 
 /** What the judge gave, and the rules by which code lowered it. Older reports say nothing of it. */
