@@ -79,6 +79,8 @@ class Recording:
     control: bool
     limits: Mapping[str, float]
     """Bounds of the platform that this skill is to meet, by their names."""
+    took_place: bool
+    """Whether it was said in a validation; otherwise it was written as it would have been."""
     needs: str | None
     """A program without which it cannot be validated here."""
     tasks: tuple[RecordedTask, ...]
@@ -119,6 +121,7 @@ def recording_of(
         truth=raw["truth"],
         control=bool(said.get("control", False)),
         limits=raw.get("limits", {}),
+        took_place="how" in raw,
         needs=raw.get("needs"),
         tasks=tasks,
         near_misses=near_misses,

@@ -172,9 +172,11 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
         return _failed_unless_hindered(scored, reason, now)
     if scored.forbidden:
         return conclude(scored, "failed", reasons.undeclared(scored), now)
-    if scored.unexercised:
+    if scored.unexercised or scored.says_too_little:
         unscored = scored.model_copy(update={"scores": None})
-        return conclude(unscored, "inconclusive", reasons.unexercised(scored.unexercised), now)
+        programs = scored.unexercised
+        reason = reasons.unexercised(programs) if programs else reasons.TOO_LITTLE
+        return conclude(unscored, "inconclusive", reason, now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
     if not approved or scored.is_full_test:
         reason = reasons.reached(scores) + reasons.hindered_in_part(scored.hindered)

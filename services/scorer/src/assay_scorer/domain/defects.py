@@ -15,6 +15,11 @@ _NO_PROGRAM: Final = re.compile(
 )
 """Ends of files that commands copy, show or work on."""
 
+_APART: Final = re.compile(r"(?:SKILL\.md|LICENSE[^/]*|README[^/]*)$")
+"""Files that offer nothing beside the SKILL.md."""
+FEWEST_LINES: Final = 4
+"""Of a body with instructions: a heading, a blank and two lines hold none to speak of."""
+
 
 def defects(outcomes: Sequence[TaskOutcome]) -> tuple[Defect, ...]:
     """Every program that was run and failed each time, those that did the most harm first.
@@ -67,6 +72,15 @@ def unexercised(manifest: SkillManifest, outcomes: Sequence[TaskOutcome]) -> tup
         and not _NO_PROGRAM.search(path)
         and any(path in command for command in manifest.commands)
     )
+
+
+def says_too_little(manifest: SkillManifest) -> bool:
+    """Whether there is hardly a sentence in it that could be followed, and nothing else either.
+
+    That agents do well beside it says nothing about it. False where its files are not known.
+    """
+    others = [entry.path for entry in manifest.files if not _APART.match(entry.path)]
+    return bool(manifest.files) and not others and manifest.body_lines <= FEWEST_LINES
 
 
 def _attributions(outcomes: Sequence[TaskOutcome]) -> dict[TaskId, Attribution]:
