@@ -12,7 +12,7 @@ READY := .venv/.ready
 # More than two cores can carry out, because a test of the whole stack waits half of its time.
 WORKERS := 4
 
-.PHONY: help setup demo test up check format bench docs lock schemas
+.PHONY: help setup demo test up check format bench corpus docs lock schemas
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -38,6 +38,10 @@ check: $(READY) ## Lint, check the format and the types, look for dead code
 format: $(READY) ## Put the format right, and what the linter can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+CORPUS ?= tests/corpus
+corpus: $(READY) ## Lint and validate every skill below CORPUS without an LLM; ARGS="--out FILE --earlier FILE"
+	$(BIN)/python -m tests.corpus.validate $(CORPUS) $(ARGS)
 
 bench: $(READY) ## Measure the platform's overhead and idle memory
 	$(BIN)/python -m bench $(ARGS)

@@ -38,8 +38,10 @@ SLOW_VALIDATIONS: Final = 3
 INSTANT_VALIDATIONS: Final = 15
 CRITICAL_BAR: Final = 0.85
 PATIENCE_S: Final = 300.0
+PLANNER: Final = planner_policy(rules_for)
 POLICIES: Final[dict[str, Policy]] = {
-    "TaskPlan": planner_policy(rules_for),
+    "TaskOutlines": PLANNER,
+    "TaskDraft": PLANNER,
     "GradeDraft": grader_policy,
     "ProseDraft": reporter_policy,
 }
@@ -86,10 +88,13 @@ class SlowModel:
     def critical_path(self, report: Report, traces: Mapping[str, Trace]) -> float:
         """The longest chain of model calls and commands of the one validation it was asked for."""
         alone = [
-            c.seconds for c in self.conversations if c.answers_with in {"TaskPlan", "ProseDraft"}
+            c.seconds
+            for c in self.conversations
+            if c.answers_with in {"TaskOutlines", "ProseDraft"}
         ]
+        preparers = [c.seconds for c in self.conversations if c.answers_with == "TaskDraft"]
         graders = [c.seconds for c in self.conversations if c.answers_with == "GradeDraft"]
-        path = sum(alone)
+        path = sum(alone) + max(preparers)
         for number, run in enumerate(report.runs):
             path += max(
                 self._turns(traces[outcome.trace_key].prompt, number)

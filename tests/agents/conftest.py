@@ -45,9 +45,10 @@ from assay_scorer.domain.validation import Validation
 from assay_servicekit.spending import costs_told, with_costs
 from assay_skillkit.bundle import write_bundle
 from assay_skillkit.check import CheckedSkill, check_archive
-from assay_testkit.judge import BundlesInMemory, TracesInMemory
+from assay_testkit.judge import BundlesInMemory, JudgeTracesInMemory, TracesInMemory
 from assay_testkit.models import ModelServer, running_model_server
 from assay_testkit.runner import Runner, Store
+from assay_testkit.workbench import WorkbenchHere
 
 SKILLS = Path(__file__).parents[1] / "skills"
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -88,6 +89,8 @@ class Platform:
     """Of each run; none means what the conductor gives it."""
     token_budget: int | None = None
     control: bool = False
+    references: bool = False
+    """Whether a planner that is a language model has to give a right result with each task."""
     provider: BubblewrapProvider | None = None
     """Shared with others; none means one of its own."""
     library: tuple[str, ...] = ()
@@ -151,12 +154,23 @@ class Platform:
         """The use case that carries this work out."""
         match work:
             case ValidationRequested():
-                return PlanTasks(bundles=BundlesInMemory(store.objects), agents=self._agents)
+                return PlanTasks(
+                    bundles=BundlesInMemory(store.objects),
+                    agents=self._agents,
+                    workbench=self._agents.workbench,
+                    traces=JudgeTracesInMemory(),
+                    needs_references=self.references and self.model is not None,
+                )
             case RunRequested():
                 return self.runner(store)
             case GradingRequested():
                 traces = TracesInMemory(store.traces)
-                return GradeRun(traces=traces, agents=self._agents, samples=self.samples)
+                return GradeRun(
+                    traces=traces,
+                    agents=self._agents,
+                    judge_traces=JudgeTracesInMemory(),
+                    samples=self.samples,
+                )
             case ReportRequested():
                 return WriteReport(agents=self._agents)
             case _:
@@ -192,7 +206,8 @@ class Platform:
                 **self.settings.model_dump(),
             }
         )
-        return open_agents(settings)
+        runner = Runner(self._provider, self.folder / "runner")
+        return open_agents(settings, WorkbenchHere(runner.clean_sandboxes()))
 
 
 def _timeless(value: Any) -> Any:

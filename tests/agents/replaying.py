@@ -47,6 +47,8 @@ def replayed(
                 model=f"openai:{name}",
                 settings=settings,
                 control=recording.control,
+                # Recordings may have none; what a real planner gives is tried.
+                references=all("reference" in task.planned for task in recording.tasks),
                 **recording.limits,
             )
             async with slots:

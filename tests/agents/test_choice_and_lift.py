@@ -31,7 +31,7 @@ def judge(turn: Turn) -> Reply:
         reply.text,
         tuple(
             ToolUse(call.name, {**call.arguments, "near_misses": list(NEAR_MISSES)})
-            if call.name == "TaskPlan"
+            if call.name == "TaskOutlines"
             else call
             for call in reply.calls
         ),
@@ -40,7 +40,7 @@ def judge(turn: Turn) -> Reply:
 
 def model(for_near_misses: Policy) -> Policy:
     def policy(turn: Turn) -> Reply:
-        if {"TaskPlan", "GradeDraft", "ProseDraft"} & set(turn.tools):
+        if {"TaskOutlines", "TaskDraft", "GradeDraft", "ProseDraft"} & set(turn.tools):
             return judge(turn)
         return for_near_misses(turn) if turn.request in NEAR_MISSES else executor_policy(turn)
 

@@ -1,6 +1,7 @@
 """Models that fail, stall, lie and obey, over HTTP: each validation ends rightly, none hangs."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +43,12 @@ MakePlatform = Callable[..., Any]
 
 def role_of(request: dict[str, Any]) -> str:
     tools = tools_offered(request)
-    answers = {"TaskPlan": "planner", "GradeDraft": "grader", "ProseDraft": "reporter"}
+    answers = {
+        "TaskOutlines": "planner",
+        "TaskDraft": "planner",
+        "GradeDraft": "grader",
+        "ProseDraft": "reporter",
+    }
     return next((role for tool, role in answers.items() if tool in tools), "executor")
 
 
@@ -278,7 +284,20 @@ def obedient_planner(request: dict[str, Any]) -> Answer:
         }
         for prompt in prompts
     ]
-    return calls_tool("TaskPlan", {"tasks": tasks}, number=len(request["messages"]))
+    return planned(request, tasks)
+
+
+def planned(request: dict[str, Any], tasks: list[dict[str, Any]]) -> Answer:
+    """The answer of a planner that has these tasks."""
+    number = len(request["messages"])
+    if "TaskDraft" not in tools_offered(request):
+        outlines = [{"need": f"Somebody needs what part {n + 1} says."} for n in range(len(tasks))]
+        return calls_tool("TaskOutlines", {"outlines": outlines, "near_misses": []}, number=number)
+    found = re.search(r'<assignment>{"number": (\d+)', str(request["messages"]).replace("\\", ""))
+    assert found is not None
+    reference = {"files": [{"path": "out.json", "content": "[]"}], "answer": "Done."}
+    task = {"reference": reference, **tasks[int(found[1]) - 1]}
+    return calls_tool("TaskDraft", task, number=number)
 
 
 def obedient_executor(request: dict[str, Any]) -> Answer:
@@ -377,7 +396,7 @@ async def test_no_executor_ever_sees_a_task_that_gives_the_skill_away(
             }
             for number in (1, 2, 3)
         ]
-        return calls_tool("TaskPlan", {"tasks": tasks}, number=len(request["messages"]))
+        return planned(request, tasks)
 
     model_server.script = failing("planner", leaks)
     report = (await ended(platform_with_model(), GOOD)).report

@@ -55,7 +55,7 @@ READ_PDF_MANUAL = AIMessage(
     tool_calls=[
         ToolCall(
             name="read_file",
-            args={"file_path": "/workspace/skills/pdf-tools/SKILL.md", "limit": 1000},
+            args={"file_path": "/workspace/skills/pdf-tools/SKILL.md", "limit": 5000},
             id="1",
         )
     ],
@@ -83,7 +83,7 @@ def test_fitting_skill_is_read_first() -> None:
     reply = executor_policy(turn("Merge the PDF documents `a.pdf` and `b.pdf`."))
 
     assert reply.calls == (
-        ToolUse("read_file", {"file_path": "/workspace/skills/pdf-tools/SKILL.md", "limit": 1000}),
+        ToolUse("read_file", {"file_path": "/workspace/skills/pdf-tools/SKILL.md", "limit": 5000}),
         ToolUse("glob", {"pattern": "*", "path": "/workspace/skills/pdf-tools"}),
     )
 

@@ -6,7 +6,6 @@ from langchain_core.messages import HumanMessage
 from assay_agentkit.fencing import fenced
 from assay_rehearsal.conversation import ToolUse, Turn
 from assay_rehearsal.grader import grader_policy
-from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 
 
 def step(exit_code: int | None = 0, output: str = "3 words\n") -> dict[str, object]:
@@ -21,11 +20,12 @@ def check(*, passed: bool) -> dict[str, object]:
 def answer_to(
     *steps: dict[str, object],
     checks: tuple[bool, ...] = (True,),
-    criterion: str = "It is counted.",
     bounds_hit: tuple[str, ...] = (),
+    shows: str | None = None,
 ) -> ToolUse:
     work = {
-        "task": {"prompt": "Count the words.", "success_criterion": criterion},
+        "shows": shows,
+        "task": {"prompt": "Count the words.", "success_criterion": "It is counted."},
         "steps": list(steps),
         "bounds_hit": list(bounds_hit),
         "files_made": [],
@@ -62,10 +62,15 @@ def test_a_bound_that_was_hit_is_no_good_work() -> None:
     assert (answer["grade"], answer["reasons"]) == (2, "The agent was stopped by a bound (time).")
 
 
-def test_what_could_only_be_read_is_graded_in_the_middle() -> None:
-    criterion = f"{NO_COMMAND_CRITERION} it can be read."
+@pytest.mark.parametrize(
+    ("shows", "code", "grade"),
+    [("worked", 0, 5), ("worked", 1, 4), ("failed", 1, 1), ("nothing", 0, 1)],
+)
+def test_a_rehearsed_task_is_graded_by_what_it_shows(shows: str, code: int, grade: int) -> None:
+    answer = answer_to(step(code, "error: no such thing\nsee the log"), shows=shows).arguments
 
-    assert answer_to(step(), criterion=criterion).arguments["grade"] == 3
+    assert answer["grade"] == grade
+    assert code == 0 or "error: no such thing" in str(answer["reasons"])
 
 
 def test_evidence_begins_with_what_failed() -> None:

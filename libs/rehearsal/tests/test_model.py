@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, SecretStr
 
-from assay_agentkit.agents import Agent, ask_agent, build_agent, run_agent
+from assay_agentkit.agents import Agent, build_agent, run_agent
 from assay_agentkit.bounds import Bounds
 from assay_agentkit.models import ModelSettings
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn, file_text, listed_paths
@@ -46,8 +46,8 @@ def _file(content: str) -> dict[str, str]:
 
 
 async def test_it_uses_the_graphs_own_tools_and_answers_in_the_schema() -> None:
-    answer, _ = await ask_agent(agent(adds_up), "2 + 3", bounds=BOUNDS, answers_with=Sum)
-    assert answer == Sum(total=5)
+    run = await run_agent(agent(adds_up), "2 + 3", bounds=BOUNDS, answers_with=Sum)
+    assert run.structured == Sum(total=5)
 
 
 async def test_the_same_conversation_gets_the_same_call_ids() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from assay_skillkit.shell.shapes import shape_of
+from assay_skillkit.shell.shapes import ShapeReader
 
 FILES = ("SKILL.md", "requirements.txt", "run.sh", "scripts/stats.py", "scripts/draw.py")
 
@@ -31,7 +31,7 @@ FILES = ("SKILL.md", "requirements.txt", "run.sh", "scripts/stats.py", "scripts/
 def test_words_of_a_command_are_told_apart(
     command: str, inputs: list[str], outputs: list[str], own: list[str]
 ) -> None:
-    shape = shape_of(command, skill_name="table-tools", skill_files=FILES)
+    shape = ShapeReader(skill_name="table-tools", skill_files=FILES).shape_of(command)
     assert list(shape.inputs) == inputs
     assert list(shape.outputs) == outputs
     assert list(shape.skill_files) == own

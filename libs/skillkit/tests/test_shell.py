@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay_skillkit.shell.blocks import block_commands
 from assay_skillkit.shell.lexer import command_end, fragments
 from assay_skillkit.shell.paths import paths_used
-from assay_skillkit.shell.shapes import shape_of
+from assay_skillkit.shell.shapes import ShapeReader
 
 PIECES = st.sampled_from(
     (
@@ -101,6 +101,6 @@ def test_paths_that_a_command_touches(command: str, paths: list[str]) -> None:
     ],
 )
 def test_a_command_without_notation_is_rendered_as_it_is(command: str) -> None:
-    shape = shape_of(command, skill_name="x", skill_files=())
+    shape = ShapeReader(skill_name="x", skill_files=()).shape_of(command)
 
     assert shape.render({}, skill_root="/s").replace("/s/", "") == command

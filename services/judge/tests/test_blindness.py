@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.domain.blindness import HiddenSkill, leaks, name_rule
-from assay_judge.use_cases.plan_tasks import PlanTasks
-from assay_rehearsal.conversation import Reply, ToolUse, Turn
-from assay_testkit.judge import judge_agents, planning_of
+from assay_rehearsal.conversation import Reply, Turn
+from assay_testkit.judge import (
+    judge_agents,
+    plan_tasks,
+    planner_answering,
+    planning_of,
+)
 
 PATHS = ("SKILL.md", "scripts/analyze.py", "references/format.md", "assets/sample.csv")
 
@@ -99,8 +103,8 @@ def test_no_respelling_gets_past_the_planner(
     assume(place != "path" or leaks(task["files"][0]["path"], hidden(name)))  # type: ignore[index]
     manual = f"---\nname: {name}\ndescription: Works on things.\n---\n\n# Things\n"
     bundles, request = planning_of(name, {"SKILL.md": manual}, 1)
-    agents = judge_agents(planner=lambda _: Reply(calls=(ToolUse("TaskPlan", {"tasks": [task]}),)))
-    result = asyncio.run(PlanTasks(bundles=bundles, agents=agents)(request))
+    agents = judge_agents(planner=planner_answering(task))
+    result = asyncio.run(plan_tasks(bundles, agents)(request))
     assert isinstance(result, ValidationPlanned)
     assert result.tasks == ()
     assert result.failure is not None
@@ -180,7 +184,7 @@ async def test_the_planner_is_told_how_the_rule_reads_for_this_skill() -> None:
     for name, description in (("pdf", "Merges PDF files."), ("pdf-tools", "Merges files.")):
         files = {"SKILL.md": f"---\nname: {name}\ndescription: {description}\n---\n# Merging\n"}
         bundles, request = planning_of(name, files)
-        await PlanTasks(bundles=bundles, agents=judge_agents(planner=listens))(request)
+        await plan_tasks(bundles, judge_agents(planner=listens))(request)
     assert "may stand in a task" in heard[0]
     assert "in any spelling" not in heard[0]
-    assert "in any spelling" in heard[1]
+    assert "in any spelling" in heard[-1]

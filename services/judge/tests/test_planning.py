@@ -8,13 +8,19 @@ import pytest
 from assay_agentkit.bounds import Bounds
 from assay_contracts.tasks import PatternCheck, Task
 from assay_contracts.validations import ValidationPlanned
-from assay_judge.use_cases.plan_tasks import PlanTasks
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_rehearsal.matching import best_match
 from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 from assay_rehearsal.task_commands import commands_for_task
 from assay_skillkit.document import parse_skill
-from assay_testkit.judge import REHEARSED_PLANNER, WORD_COUNTER, judge_agents, planning_of
+from assay_testkit.judge import (
+    REHEARSED_PLANNER,
+    WORD_COUNTER,
+    judge_agents,
+    plan_tasks,
+    planner_answering,
+    planning_of,
+)
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "skills"
 QUICK_HELLO: dict[str, str | bytes] = {
@@ -49,13 +55,9 @@ async def planned(
 ) -> ValidationPlanned:
     bundles, request = planning_of(name, files, count)
     request = request.model_copy(update={"known_tasks": known})
-    result = await PlanTasks(bundles=bundles, agents=judge_agents(planner=policy))(request)
+    result = await plan_tasks(bundles, judge_agents(planner=policy))(request)
     assert isinstance(result, ValidationPlanned)
     return result
-
-
-def answering(*tasks: Mapping[str, object]) -> Policy:
-    return lambda _: Reply(calls=(ToolUse("TaskPlan", {"tasks": list(tasks)}),))
 
 
 @pytest.mark.parametrize("name", ["csv-analyzer", "broken-report", "weather-now"])
@@ -82,7 +84,7 @@ async def test_the_same_skill_gives_the_same_bytes() -> None:
     second = await planned("word-counter", dict(WORD_COUNTER))
     assert first.model is not None
     assert first.model.model == "rehearsal:1"
-    assert first.model.calls == 3
+    assert first.model.calls == 4
     assert [t.model_dump_json() for t in first.tasks] == [t.model_dump_json() for t in second.tasks]
 
 
@@ -136,9 +138,10 @@ async def test_without_input_files_two_more_are_told_apart_by_their_words(name: 
 
 async def test_a_task_there_is_already_is_asked_for_again() -> None:
     three = (await planned("word-counter", dict(WORD_COUNTER))).tasks
-    again = [task.model_dump(exclude={"task_id"}, mode="json") for task in three[:2]]
+    kept = {"prompt", "files", "success_criterion", "checks"}
+    again = [task.model_dump(include=kept, mode="json") for task in three[:2]]
     result = await planned(
-        "word-counter", dict(WORD_COUNTER), count=2, known=three, policy=answering(*again)
+        "word-counter", dict(WORD_COUNTER), count=2, known=three, policy=planner_answering(*again)
     )
     assert result.failure is not None
     assert "is like one that there is already" in result.failure.reason
@@ -197,25 +200,28 @@ async def test_a_leak_is_asked_for_again_by_name_of_the_fault() -> None:
 
     def leaks_once(turn: Turn) -> Reply:
         heard.append(turn.request)
-        task = GOOD_TASK if len(heard) > 1 else {**GOOD_TASK, "prompt": "Use Word Counter on it."}
-        return answering(task)(turn)
+        task = GOOD_TASK if len(heard) > 2 else {**GOOD_TASK, "prompt": "Use Word Counter on it."}
+        return planner_answering(task)(turn)
 
     result = await planned("word-counter", dict(WORD_COUNTER), policy=leaks_once, count=1)
     assert result.failure is None
     assert result.tasks[0].prompt == GOOD_TASK["prompt"]
-    assert "names the skill ('word-counter'" in heard[1]
+    assert "names the skill ('word-counter'" in heard[2]
     assert result.model is not None
-    assert result.model.calls == 2
+    assert result.model.calls == 3
 
 
 @pytest.mark.parametrize(
     ("policy", "says"),
     [
-        (answering({**GOOD_TASK, "prompt": "Use the word_counter, please."}), "refused 3 times"),
-        (answering(GOOD_TASK, GOOD_TASK), "exactly 1 are wanted"),
-        (lambda _: Reply("Here are some tasks: count words."), "prose instead of a TaskPlan"),
+        (
+            planner_answering({**GOOD_TASK, "prompt": "Use the word_counter, please."}),
+            "refused 3 times",
+        ),
+        (planner_answering(GOOD_TASK, GOOD_TASK), "exactly 1 are wanted"),
+        (lambda _: Reply("Here are some tasks: count words."), "prose instead of a TaskOutlines"),
         (lambda _: Reply(calls=(ToolUse("ls", {"path": "/"}),)), "not done after 8 model calls"),
-        (lambda _: Reply(calls=(ToolUse("TaskPlan", {"tasks": "none"}),)), "8 model calls"),
+        (lambda _: Reply(calls=(ToolUse("TaskOutlines", {"outlines": "none"}),)), "8 model calls"),
         (lambda _: Reply(calls=(ToolUse("execute", {"command": "id"}),)), "8 model calls"),
     ],
 )
@@ -229,28 +235,28 @@ async def test_a_model_that_will_not_do_is_our_failure_not_the_skills(
     assert says in result.failure.reason
 
 
-async def test_the_planner_can_read_and_only_read() -> None:
+async def test_the_main_agent_can_read_and_only_read() -> None:
     seen: dict[str, str] = {}
 
     def tries(turn: Turn) -> Reply:
-        if turn.number == 0:
-            seen["tools"] = " ".join(turn.tools)
-            wanted = {"file_path": "/skill/scripts/count.py"}
-            return Reply(
-                calls=(
-                    ToolUse("read_file", wanted),
-                    ToolUse("grep", {"pattern": "Words", "path": "/skill"}),
-                    ToolUse("glob", {"pattern": "*.py", "path": "/skill"}),
-                    ToolUse("write_file", {**wanted, "content": "owned"}),
-                    ToolUse("execute", {"command": "id"}),
-                )
+        if "TaskDraft" in turn.tools or turn.number:
+            seen.update({str(result.name): str(result.text) for result in turn.results})
+            return planner_answering(GOOD_TASK)(turn)
+        seen["tools"] = " ".join(turn.tools)
+        wanted = {"file_path": "/skill/scripts/count.py"}
+        return Reply(
+            calls=(
+                ToolUse("read_file", wanted),
+                ToolUse("grep", {"pattern": "Words", "path": "/skill"}),
+                ToolUse("glob", {"pattern": "*.py", "path": "/skill"}),
+                ToolUse("write_file", {**wanted, "content": "owned"}),
+                ToolUse("execute", {"command": "id"}),
             )
-        seen.update({str(result.name): str(result.text) for result in turn.results})
-        return answering(GOOD_TASK)(turn)
+        )
 
     result = await planned("word-counter", dict(WORD_COUNTER), policy=tries, count=1)
     assert result.failure is None
-    assert seen["tools"].split() == ["ls", "read_file", "glob", "grep", "TaskPlan"]
+    assert seen["tools"].split() == ["ls", "read_file", "glob", "grep", "TaskOutlines"]
     assert "Words and lines of a text" in seen["read_file"]
     assert "/skill/scripts/count.py" in seen["grep"]
     assert "/skill/scripts/count.py" in seen["glob"]
@@ -260,7 +266,7 @@ async def test_the_planner_can_read_and_only_read() -> None:
 
 async def test_a_bundle_that_is_gone_or_changed_is_our_failure() -> None:
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER))
-    plan = PlanTasks(bundles=bundles, agents=judge_agents())
+    plan = plan_tasks(bundles, judge_agents())
     lost = request.model_copy(
         update={"bundle": request.bundle.model_copy(update={"key": "elsewhere"})}
     )
@@ -276,17 +282,16 @@ async def test_a_bundle_that_is_gone_or_changed_is_our_failure() -> None:
 async def test_time_is_bounded() -> None:
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER))
     agents = judge_agents(bounds=Bounds(model_calls=8, seconds=0.001))
-    result = await PlanTasks(bundles=bundles, agents=agents)(request)
+    result = await plan_tasks(bundles, agents)(request)
     assert result.failure is not None
     assert result.failure.category == "timeout"
 
 
 async def test_near_misses_come_with_the_tasks_and_are_as_blind() -> None:
     def policy(turn: Turn) -> Reply:
-        told = "word-counter" if turn.number == 0 and "Near miss 1" not in turn.request else "verse"
+        told = "verse" if "Near miss 1" in turn.request else "word-counter"
         near_misses = [f"Write a {told} poem about sheep.", "Translate this page into French."]
-        answer = {"tasks": [GOOD_TASK], "near_misses": near_misses}
-        return Reply(calls=(ToolUse("TaskPlan", answer),))
+        return planner_answering(GOOD_TASK, near_misses=near_misses)(turn)
 
     plan = await planned("word-counter", dict(WORD_COUNTER), policy=policy, count=1)
 
@@ -295,11 +300,12 @@ async def test_near_misses_come_with_the_tasks_and_are_as_blind() -> None:
         ("n2", "Translate this page into French."),
     ]
     assert plan.model is not None
-    assert plan.model.calls == 2
+    assert plan.model.calls == 3
 
 
 async def test_a_plan_without_near_misses_will_do() -> None:
-    plan = await planned("word-counter", dict(WORD_COUNTER), policy=answering(GOOD_TASK), count=1)
+    policy = planner_answering(GOOD_TASK)
+    plan = await planned("word-counter", dict(WORD_COUNTER), policy=policy, count=1)
 
     assert plan.failure is None
     assert plan.near_misses == ()

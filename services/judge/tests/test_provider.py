@@ -10,13 +10,14 @@ from assay_contracts.runs import Trace
 from assay_contracts.validations import ValidationPlanned
 from assay_judge.app import open_agents
 from assay_judge.settings import Settings
-from assay_judge.use_cases.grade_run import GradeRun
-from assay_judge.use_cases.plan_tasks import PlanTasks
 from assay_servicekit.spending import costs_told, with_costs
 from assay_testkit.judge import (
     WORD_COUNTER,
+    WorkbenchInMemory,
     checked,
+    grade_run,
     grading_of,
+    plan_tasks,
     planning_of,
     produced,
     step,
@@ -32,16 +33,20 @@ from assay_testkit.models import (
     tools_offered,
 )
 
-PLAN = {
-    "tasks": [
-        {
-            "prompt": "How long is the speech in `speech.txt`? Put the figures in `figures.txt`.",
-            "files": [{"path": "speech.txt", "content": "Friends, Romans, countrymen"}],
-            "success_criterion": "The figures are right.",
-            "checks": [{"kind": "file", "path": "figures.txt"}],
-        }
-    ]
+DRAFT_TASK = {
+    "prompt": "How long is the speech in `speech.txt`? Put the figures in `figures.txt`.",
+    "files": [{"path": "speech.txt", "content": "Friends, Romans, countrymen"}],
+    "success_criterion": "The figures are right.",
+    "checks": [{"kind": "file", "path": "figures.txt"}],
+    "reference": {"files": [{"path": "figures.txt", "content": "3 words"}], "answer": "3 words"},
 }
+OUTLINES = {"outlines": [{"need": "Somebody wants to know how long it is."}], "near_misses": []}
+
+
+def plans(body: dict[str, Any]) -> Answer:
+    if "TaskDraft" in tools_offered(body):
+        return calls_tool("TaskDraft", DRAFT_TASK)
+    return calls_tool("TaskOutlines", OUTLINES)
 
 
 def settings_for(url: str, **changes: object) -> Settings:
@@ -63,39 +68,48 @@ async def planned(
     bundles, request = planning_of("word-counter", dict(WORD_COUNTER), task_count=1)
     request = request.model_copy(update={"token_budget": tokens})
     with costs_told() as told:
-        plan = PlanTasks(bundles=bundles, agents=open_agents(settings))
+        plan = plan_tasks(
+            bundles, open_agents(settings, WorkbenchInMemory()), needs_references=True
+        )
         result = with_costs(await plan(request), told)
     assert isinstance(result, ValidationPlanned)
     return result
 
 
-async def test_it_reads_the_skill_by_tool_calls_and_answers_in_the_schema(
+async def test_it_outlines_then_prepares_each_task_and_answers_in_the_schema(
     model_server: ModelServer,
 ) -> None:
-    def reads_then_plans(body: dict[str, Any]) -> Answer:
-        results = tool_results(body)
-        if not results:
-            return calls_tool("read_file", {"file_path": "/skill/SKILL.md"})
-        assert "Counts the words" in results[0]
-        return calls_tool("TaskPlan", PLAN)
-
-    model_server.script = reads_then_plans
+    model_server.script = plans
     result = await planned(model_server.url)
     assert result.failure is None
-    assert result.tasks[0].prompt == PLAN["tasks"][0]["prompt"]
+    assert result.tasks[0].prompt == DRAFT_TASK["prompt"]
+    assert result.tasks[0].trials[0].passes_on_reference
     assert result.model is not None
     assert (result.model.model, result.model.calls) == ("openai:test-model", 2)
     assert (result.model.input_tokens, result.model.output_tokens) == (200, 20)
-    offered = tools_offered(model_server.requests[0])
-    assert offered == ("ls", "read_file", "glob", "grep", "TaskPlan")
+    main, preparer = model_server.requests
+    assert tools_offered(main) == ("ls", "read_file", "glob", "grep", "TaskOutlines")
+    assert set(tools_offered(preparer)) == {
+        "ls", "read_file", "write_file", "edit_file", "glob", "grep", "execute", "TaskDraft"
+    }  # fmt: skip
+
+
+async def test_what_agents_of_one_plan_are_told_begins_alike(model_server: ModelServer) -> None:
+    model_server.script = plans
+    await planned(model_server.url)
+    main, preparer = (str(body["messages"][-1]["content"]) for body in model_server.requests)
+    shown, _, asked = main.rpartition("DATA ")
+    assert "Counts the words" in shown
+    assert preparer.startswith(shown)
+    assert "Outline exactly 1 tasks" in asked
 
 
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_refusal_that_passes_is_retried(model_server: ModelServer, status: int) -> None:
-    def refuses_once(_: dict[str, Any]) -> Answer:
+    def refuses_once(body: dict[str, Any]) -> Answer:
         if len(model_server.requests) == 1:
             return Answer(body={"error": {"message": "later"}}, status=status)
-        return calls_tool("TaskPlan", PLAN)
+        return plans(body)
 
     model_server.script = refuses_once
     assert (await planned(model_server.url, retries=2)).failure is None
@@ -124,7 +138,7 @@ async def test_what_the_provider_gets_wrong_is_our_failure(
 async def test_malformed_arguments_are_asked_for_again_a_few_times(
     model_server: ModelServer,
 ) -> None:
-    model_server.script = lambda _: calls_tool("TaskPlan", raw="{tasks: ")
+    model_server.script = lambda _: calls_tool("TaskOutlines", raw="{tasks: ")
     result = await planned(model_server.url)
     assert result.failure is not None
     assert result.failure.category == "model"
@@ -133,9 +147,9 @@ async def test_malformed_arguments_are_asked_for_again_a_few_times(
 
 
 async def test_arguments_that_come_right_are_taken(model_server: ModelServer) -> None:
-    def stumbles(_: dict[str, Any]) -> Answer:
+    def stumbles(body: dict[str, Any]) -> Answer:
         first = len(model_server.requests) == 1
-        return calls_tool("TaskPlan", PLAN, raw="{tasks: " if first else None)
+        return calls_tool("TaskOutlines", raw="{tasks: ") if first else plans(body)
 
     model_server.script = stumbles
     assert (await planned(model_server.url)).failure is None
@@ -183,16 +197,18 @@ async def test_tokens_are_counted_and_bounded(model_server: ModelServer) -> None
 async def test_every_kind_of_check_that_a_model_is_shown_can_be_told_apart(
     model_server: ModelServer,
 ) -> None:
-    model_server.script = lambda _: calls_tool("TaskPlan", PLAN)
+    model_server.script = plans
     await planned(model_server.url)
     (schema,) = (
         tool["function"]["parameters"]
-        for tool in model_server.requests[0]["tools"]
-        if tool["function"]["name"] == "TaskPlan"
+        for tool in model_server.requests[1]["tools"]
+        if tool["function"]["name"] == "TaskDraft"
     )
-    checks = schema["properties"]["tasks"]["items"]["properties"]["checks"]["items"]
+    assert set(schema["required"]) == set(schema["properties"])
+    assert "null" not in str(schema["properties"]["reference"]["type"])
+    checks = schema["properties"]["checks"]["items"]
     kinds = [kind["properties"]["kind"]["const"] for kind in checks["oneOf"]]
-    assert kinds == ["command", "file", "pattern"]
+    assert kinds == ["command", "file", "pattern", "program"]
     assert all("kind" in kind["required"] for kind in checks["oneOf"])
     assert "$defs" not in str(schema)
 
@@ -206,8 +222,8 @@ DRAFT = {"evidence": [{"quote": PASSAGE}], "reasons": "As asked.", "grade": 5}
 
 async def graded(url: str, trace: Trace, **changes: object) -> Grade:
     traces, request = grading_of((trace, checked(True)))
-    agents = open_agents(settings_for(url, **changes))
-    result = await GradeRun(traces=traces, agents=agents, samples=1)(request)
+    agents = open_agents(settings_for(url, **changes), WorkbenchInMemory())
+    result = await grade_run(traces, agents)(request)
     assert isinstance(result, RunGraded)
     assert result.failure is None, result.failure
     return result.grades[0]

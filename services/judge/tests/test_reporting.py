@@ -64,7 +64,7 @@ async def test_words_that_contradict_the_numbers_are_asked_for_again() -> None:
 @pytest.mark.parametrize(
     ("policy", "says"),
     [
-        (writing(summary="Passed with 99.9."), "refused 2 times"),
+        (writing(summary="Passed with 99.9."), "refused 3 times"),
         (writing(summary="Failed badly."), "the verdict is 'passed'"),
         (lambda _: Reply("A fine skill."), "prose instead of a ProseDraft"),
     ],

@@ -13,7 +13,14 @@ from assay_contracts.base import Failure, Result, Work
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import Report, ReportRequested
 from assay_contracts.review import ApproveSkill
-from assay_contracts.rpc import GetReport, GetStatus, ProblemError, RegisterReply, SkillStatusView
+from assay_contracts.rpc import (
+    GetReport,
+    GetSkill,
+    GetStatus,
+    ProblemError,
+    RegisterReply,
+    SkillStatusView,
+)
 from assay_contracts.runs import RunRequested
 from assay_contracts.validations import (
     CleanupRequested,
@@ -231,7 +238,7 @@ async def test_a_result_of_whom_the_work_did_not_go_to_changes_nothing(
         assert (asked[0].step_id, asked[0].attempt) == (forged.step_id, 1)
 
 
-async def test_approved_skills_are_tested_again_with_the_next_one(
+async def test_approved_skills_for_which_nothing_changed_are_not_run_again(
     emptied_nats_server: RunningNats, migrated_url: str
 ) -> None:
     async with (
@@ -244,12 +251,9 @@ async def test_approved_skills_are_tested_again_with_the_next_one(
             assert (await ended(bus, reply)).verdict == "passed"
             approved = await bus.ask(ApproveSkill(skill_id=reply.skill_id, actor="ann"))
             assert approved.runtime_version == f"v1.{number}"
-        regressions = [
-            work.step_id.split(".", 1)[1]
-            for work in asked
-            if isinstance(work, RunRequested) and work.kind == "regression"
-        ]
-        assert sorted(regressions) == ["regression.alpha", "regression.alpha", "regression.beta"]
+            assert (await bus.ask(GetSkill(skill_id=reply.skill_id))).layer2_passed
+        runs = [work.kind for work in asked if isinstance(work, RunRequested)]
+        assert runs == ["online", "offline"] * 3
         await until(
             lambda: sum(isinstance(work, KeepRequested) for work in asked) >= 3,
             why="all three snapshots are to be kept",

@@ -112,7 +112,10 @@ def test_one_broken_skill_fails_it_and_is_named_with_its_tasks() -> None:
         "gamma": True,
     }
     assert report.runtime_version == "v1.3"
-    assert "| beta | **failed** | run | t1 2 (5), t2 2 (5), t3 2 (5) |" in render_markdown(report)
+    assert (
+        "| beta | **failed** | run: there was no result yet | t1 2 (5), t2 2 (5), t3 2 (5) |"
+        in render_markdown(report)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Every cell of the scoring tables."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
+from assay_contracts.attribution import Attribution, AttributionKind
 from assay_contracts.grades import Evidence, Grade, is_done
 from assay_contracts.grades import points as points_of
 from assay_contracts.runs import NetworkCause, RunFinished, SkillUse, TaskOutcome
@@ -140,6 +142,61 @@ def test_only_calls_of_the_skill_are_held_against_it(
     )
     run = a_run(network_calls=calls, network_calls_omitted=omitted)
     assert scoring.offline(observed(offline=run)) == expected
+
+
+@pytest.mark.parametrize(
+    ("online", "offline", "calls", "expected"),
+    [
+        ((5, 5, 5), (5, 5, 5), 0, 100.0),
+        ((5, 4, 4), (4, 5, 4), 0, 100.0),
+        # Each task that was done and is not done any more counts as a call.
+        ((5, 5, 5), (5, 5, 1), 0, 70.0),
+        ((5, 5, 5), (5, 3, 2), 0, 70.0),
+        ((5, 5, 5), (5, 5, 1), 2, 0.0),
+        # Its own call stands for it: what is counted is counted once.
+        ((5, 5, 5), (1, 5, 5), 2, 70.0),
+        # Nothing is left that works.
+        ((5, 5, 5), (1, 1, 1), 0, 0.0),
+        ((5, 5, 1), (1, 1, 1), 0, 0.0),
+        ((5, 1, 1), (1, 1, 1), 0, 0.0),
+        ((3, 3, 3), (1, 1, 1), 0, 0.0),
+        # What was done in part and is done less; what never worked says nothing.
+        ((5, 5, 3), (5, 5, 2), 0, 70.0),
+        ((5, 5, 1), (5, 5, 1), 0, 100.0),
+        ((2, 2, 2), (1, 1, 1), 0, 100.0),
+    ],
+)
+def test_offline_counts_only_what_worked_offline(
+    online: tuple[int, ...], offline: tuple[int, ...], calls: int, expected: float
+) -> None:
+    run = a_run(
+        outcomes=tuple(outcomes("s", "s", "s")),
+        network_calls=tuple(
+            a_call(number).model_copy(update={"task_id": "t1", "cause": "skill"})
+            for number in range(calls)
+        ),
+    )
+    found = observed(grades=graded(*online), outcomes=outcomes("s", "s", "s"), offline=run)
+    assert scoring.offline(replace(found, offline_grades=graded(*offline))) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "lost"),
+    [
+        ("with", {}, ()),
+        ("around", {}, ("t1",)),
+        ("without", {}, ()),
+        ("around", {"bounds_hit": ("tokens",)}, ()),
+        ("around", {"bounds_hit": ("time",)}, ("t1",)),
+    ],
+)
+def test_work_around_the_skill_is_lost_and_a_limit_of_ours_is_not(
+    kind: AttributionKind, changes: dict[str, object], lost: tuple[str, ...]
+) -> None:
+    (outcome,) = outcomes("s")
+    tried = outcome.model_copy(update={"attribution": Attribution(kind=kind), **changes})
+    found = observed(grades=graded(5), outcomes=[outcome], offline=a_run(outcomes=(tried,)))
+    assert scoring.lost_offline(replace(found, offline_grades=graded(5))) == lost
 
 
 def test_without_an_offline_run_nothing_is_known_of_it() -> None:

@@ -12,6 +12,7 @@ from deepagents import (
     FsToolName,
     GeneralPurposeSubagentProfile,
     HarnessProfile,
+    SubAgent,
     create_deep_agent,
     register_harness_profile,
 )
@@ -90,6 +91,7 @@ def build_agent(
     meter: ModelMeter | None = None,
     middleware: Sequence[Middleware] = (),
     tool_descriptions: Mapping[str, str] | None = None,
+    sub_agents: Sequence[SubAgent] = (),
 ) -> Agent:
     """A deep agent with a bound on model calls and no general-purpose sub-agent.
 
@@ -105,23 +107,9 @@ def build_agent(
         meter: Counts the tokens that are bounded; a bound on them without it is an error.
         middleware: Added to deepagents' own.
         tool_descriptions: What the model is told of file tools instead of deepagents' own words.
+        sub_agents: What it can ask others; each is made by `sub_agent`.
     """
-    provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
-    if provider:
-        _without_general_purpose_subagent(provider)
-    extra: list[Middleware] = [
-        ModelErrors(retries=retries_of(model)),
-        *middleware,
-        *bounding(bounds, meter),
-    ]
-    if file_tools is not None or tool_descriptions:
-        extra.append(
-            FilesystemMiddleware(
-                backend=backend,
-                tools=None if file_tools is None else list(file_tools),
-                custom_tool_descriptions=tool_descriptions,
-            )
-        )
+    _no_general_purpose_subagent(model)
     return create_deep_agent(
         model,
         name=name,
@@ -129,8 +117,70 @@ def build_agent(
         backend=backend,
         skills=list(skills) or None,
         response_format=ToolStrategy(answers_with) if answers_with else None,
-        middleware=extra,
+        middleware=[
+            ModelErrors(retries=retries_of(model)),
+            *middleware,
+            *bounding(bounds, meter),
+            *_file_tools(backend, file_tools, tool_descriptions),
+        ],
+        subagents=list(sub_agents) or None,
     )
+
+
+def sub_agent(
+    model: BaseChatModel,
+    *,
+    name: str,
+    description: str,
+    system_prompt: str,
+    bounds: Bounds,
+    backend: BackendProtocol,
+    file_tools: Sequence[FsToolName],
+    answers_with: type[BaseModel],
+    middleware: Sequence[Middleware] = (),
+    tool_descriptions: Mapping[str, str] | None = None,
+) -> SubAgent:
+    """A sub-agent for `build_agent`, whose arguments these are; each has its own model calls.
+
+    `description` is what the agent that asks it is told of it.
+    """
+    _no_general_purpose_subagent(model)
+    return SubAgent(
+        name=name,
+        description=description,
+        system_prompt=system_prompt,
+        model=model,
+        tools=[],
+        middleware=[
+            ModelErrors(retries=retries_of(model)),
+            *middleware,
+            *bounding(bounds, None),
+            *_file_tools(backend, file_tools, tool_descriptions),
+        ],
+        response_format=ToolStrategy(answers_with),
+    )
+
+
+def _no_general_purpose_subagent(model: BaseChatModel) -> None:
+    provider = model._get_ls_params().get("ls_provider")  # noqa: SLF001  # the only way to its profile key
+    if provider:
+        _without_general_purpose_subagent(provider)
+
+
+def _file_tools(
+    backend: BackendProtocol | None,
+    offered: Sequence[FsToolName] | None,
+    descriptions: Mapping[str, str] | None,
+) -> list[Middleware]:
+    if offered is None and not descriptions:
+        return []
+    return [
+        FilesystemMiddleware(
+            backend=backend,
+            tools=None if offered is None else list(offered),
+            custom_tool_descriptions=descriptions,
+        )
+    ]
 
 
 async def run_agent(
@@ -190,36 +240,8 @@ def _was_cut_short(messages: Sequence[BaseMessage]) -> bool:
     return isinstance(last, AIMessage) and str(last.text).startswith("Model call limits exceeded:")
 
 
-async def ask_agent(
-    agent: Agent,
-    request: str | Sequence[BaseMessage],
-    *,
-    bounds: Bounds,
-    answers_with: type[T],
-    callbacks: Sequence[BaseCallbackHandler] = (),
-) -> tuple[T, tuple[BaseMessage, ...]]:
-    """Run the agent for its structured answer; also return the conversation, to ask on from it.
-
-    Raises:
-        AgentFailed: the model failed, a bound bit, or the answer never came in its schema.
-    """
-    run = await run_agent(
-        agent,
-        request,
-        bounds=bounds,
-        answers_with=answers_with,
-        callbacks=callbacks,
-    )
-    if run.stopped_by is not None:
-        raise _failed_by(run.stopped_by, bounds)
-    if run.structured is None:
-        raise AgentFailed(
-            "model", f"The model answered in prose instead of a {answers_with.__name__}."
-        )
-    return run.structured, run.messages
-
-
-def _failed_by(stopped_by: StoppedBy, bounds: Bounds) -> AgentFailed:
+def failed_by(stopped_by: StoppedBy, bounds: Bounds) -> AgentFailed:
+    """Why a run that a bound stopped has no answer."""
     match stopped_by:
         case "time":
             return AgentFailed("timeout", f"The agent was not done after {bounds.seconds:g} s.")

@@ -1,12 +1,12 @@
-"""How an agent run fails when the model, not the skill, is to blame."""
+"""How an agent run fails when the platform, not the skill, is to blame."""
 
 from typing import Literal
 
-AgentFailureCategory = Literal["model", "timeout", "budget"]
+AgentFailureCategory = Literal["model", "timeout", "budget", "sandbox"]
 
 
 class AgentFailed(Exception):
-    """The model let the agent down; a failure of the platform, never of the skill."""
+    """The model or its sandbox let the agent down; the platform's failure, never the skill's."""
 
     def __init__(self, category: AgentFailureCategory, reason: str) -> None:
         super().__init__(reason)

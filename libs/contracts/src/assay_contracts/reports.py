@@ -53,6 +53,8 @@ class RunReport(CountsNetworkCalls, Model):
     installations: tuple[Installation, ...] = ()
     """What the skill declares and was installed before the tasks."""
     timings: RunTimings | None
+    lost_offline: tuple[TaskId, ...] = ()
+    """In an offline run: tasks that were done online and less here, which its score counts."""
     failure: str | None = None
 
 
@@ -148,6 +150,7 @@ RegressionMode = Literal["changed", "all"]
 """Which approved skills layer 2 runs: those for which something changed, or all of them always."""
 RegressionCause = Literal[
     "never_tested",
+    "failed_before",
     "skill",
     "tasks",
     "environment",

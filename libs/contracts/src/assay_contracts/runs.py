@@ -133,6 +133,8 @@ class Trace(Model):
     """What part the skill under test had; none where that was not looked at."""
     obstacles: tuple[Obstacle, ...] = ()
     """What stood in the way of its steps, each with the step."""
+    shows: TaskShows | None = None
+    """What it shows of what the skill documents, where the built-in model did it."""
 
 
 class JudgeSteps(Model):

@@ -42,7 +42,7 @@ class Scores(Model):
     trigger: float
     """Share of the tasks of the online run in whose trace the skill was used."""
     offline: float | None
-    """From how many network calls the offline run attempted.
+    """From how many network calls the offline run attempted, and how many tasks it lost.
 
     None when there was no offline run because the online run failed; it then adds nothing."""
     overall: float

@@ -12,6 +12,8 @@ from assay_contracts.base import Message, Model
 from assay_contracts.rpc import Rpc
 from assay_contracts.tasks import Check, CheckResult, TaskFile
 
+WORKBENCH_FOLDER: Final = "/workspace/task"
+"""Where a command runs, and where its files lie."""
 WORKBENCH_BYTES: Final = 448 * 1024
 """Of all files that one question or answer carries: in Base64, they leave room in a message."""
 WORKBENCH_FILES: Final = 200

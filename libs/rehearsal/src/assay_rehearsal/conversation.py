@@ -16,6 +16,8 @@ from langchain_core.messages import (
 
 from assay_agentkit.fencing import is_fenced, unfenced
 
+READ_LINES: Final = 5000
+"""Of a file that planner or executor reads: both see as much of a SKILL.md."""
 _HEADER: Final = re.compile(r"^@@ [^\n]* @@\n", re.MULTILINE)
 """Stands above what `read_file` shows of a file; there may be notices above it."""
 

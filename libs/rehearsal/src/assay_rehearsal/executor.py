@@ -13,6 +13,7 @@ from typing import Final
 from langchain_core.messages import ToolMessage
 
 from assay_rehearsal.conversation import (
+    READ_LINES,
     Reply,
     ToolUse,
     Turn,
@@ -33,7 +34,6 @@ _LISTED: Final = re.compile(
 _SKILLS_BEGIN: Final = "**Available Skills:**"
 _SKILLS_END: Final = "**How to Use Skills"
 _STATUS: Final = re.compile(r"\n\[Command (?:succeeded|failed) with exit code -?\d+\]\s*\Z")
-_READ_LINES: Final = 1000
 _LONGEST_GIST: Final = 1500
 _GIST_END: Final = 726
 """Characters that are kept of either end of a longer one, which leaves room to say so."""
@@ -61,7 +61,7 @@ def executor_policy(turn: Turn) -> Reply:
     if manual is None:
         return Reply(
             calls=(
-                ToolUse("read_file", {"file_path": skill.path, "limit": _READ_LINES}),
+                ToolUse("read_file", {"file_path": skill.path, "limit": READ_LINES}),
                 ToolUse("glob", {"pattern": "*", "path": skill.root}),
             )
         )
@@ -100,8 +100,9 @@ def _follow(turn: Turn, skill: ListedSkill, manual: str) -> Reply:
         skill_files=_files_below(skill.root, turn.result_of("glob", path=skill.root)),
     )
     results = [result for result in turn.results if result.name == "execute"]
-    if len(results) < len(commands):
-        return Reply(calls=(ToolUse("execute", {"command": commands[len(results)]}),))
+    if commands and not results:
+        # In one turn: they are carried out one after another, whatever comes of each.
+        return Reply(calls=tuple(ToolUse("execute", {"command": each}) for each in commands))
     return Reply(_answer(commands, results))
 
 

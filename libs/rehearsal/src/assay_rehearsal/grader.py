@@ -1,4 +1,15 @@
-"""Grades from exit codes, check results and outputs, by a fixed table.
+"""Grades from what code saw of the work, by fixed tables.
+
+Where the built-in model did the task, code has told what it shows of what the skill documents:
+
+| it shows | grade |
+|---|---|
+| what was tried did not work | 1 |
+| nothing | 1 |
+| something worked, and something beside it ended badly or is not there | 4 |
+| everything worked | 5 |
+
+Where an LLM did it:
 
 | what the trace shows | grade |
 |---|---|
@@ -7,7 +18,6 @@
 | the last command failed, or a bound was hit | 2 |
 | every command worked, fewer than half of the checks passed | 2 |
 | every command worked, some check failed | 3 |
-| everything worked, but no command was documented to judge by | 3 |
 | the last command worked and every check passed, an earlier command failed | 4 |
 | everything worked and every check passed | 5 |
 """
@@ -19,8 +29,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from assay_contracts.coverage import TaskShows
 from assay_rehearsal.conversation import Reply, ToolUse, Turn
-from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
+from assay_skillkit.shell.causes import cause_of
 
 ANSWER_TOOL: Final = "GradeDraft"
 """The tool that the judge's grader answers with."""
@@ -63,6 +74,7 @@ class _Task(_Shown):
 class _Work(_Shown):
     """The work on one task, as the request shows it."""
 
+    shows: TaskShows | None = None
     task: _Task
     steps: tuple[_Step, ...]
     bounds_hit: tuple[str, ...]
@@ -97,12 +109,14 @@ def grader_policy(turn: Turn) -> Reply:
 
 
 def _grade(work: _Work) -> tuple[int, str]:
+    if work.shows is not None:
+        return _rehearsed_grade(work)
     runs, checks, missed = work.runs, work.checks, work.failed_checks
     if not runs and not work.files_made:
         return 1, "No command was run and no file was made."
     if runs and runs[-1].exit_code != 0:
         ended = f"The last command ended with exit code {runs[-1].exit_code}"
-        cause = _last_line(runs[-1].output)[:_LONGEST_CAUSE]
+        cause = cause_of(runs[-1].output)[:_LONGEST_CAUSE]
         said = f" It said: “{cause}”." if cause else ""
         if checks and len(missed) == len(checks):
             return 1, f"{ended} and every check failed.{said}"
@@ -113,11 +127,22 @@ def _grade(work: _Work) -> tuple[int, str]:
         few_passed = len(missed) * 2 > len(checks)
         said = f"The commands worked, but {len(missed)} of {len(checks)} checks failed."
         return (2 if few_passed else 3), said
-    if work.task.success_criterion.startswith(NO_COMMAND_CRITERION):
-        return 3, "What can be told without a language model is in order; that is little."
     if work.failed_runs:
         return 4, "The work was done, but an earlier command failed."
     return 5, "Every command worked and every check passed."
+
+
+def _rehearsed_grade(work: _Work) -> tuple[int, str]:
+    troubled = [cause_of(step.output) for step in work.failed_runs]
+    cause = next((cause for cause in troubled if cause), "")[:_LONGEST_CAUSE]
+    said = f" The first thing that ended badly said: “{cause}”." if cause else ""
+    if work.shows == "failed":
+        return 1, f"What the skill documents was tried, and did not work.{said}"
+    if work.shows == "nothing":
+        return 1, f"Nothing that was run shows anything of what the skill documents.{said}"
+    if work.failed_runs or work.failed_checks:
+        return 4, f"What was tried worked in part.{said}"
+    return 5, "Everything that was tried worked."
 
 
 def _quotes(work: _Work) -> list[str]:
@@ -126,7 +151,7 @@ def _quotes(work: _Work) -> list[str]:
     last = work.runs[-1:]
     telling = [
         *(check.detail for check in work.failed_checks),
-        *(_last_line(step.output) for step in (*work.failed_runs, *last)),
+        *(cause_of(step.output) for step in (*work.failed_runs, *last)),
         *(_command_of(step) for step in last),
         *(check.detail for check in passed),
     ]
@@ -138,11 +163,6 @@ def _quotes(work: _Work) -> list[str]:
 def _usable(texts: Sequence[str]) -> list[str]:
     cut = (" ".join(text.split())[:_LONGEST_QUOTE].strip() for text in texts)
     return list(dict.fromkeys(quote for quote in cut if len(quote) >= _SHORTEST_QUOTE))
-
-
-def _last_line(output: str) -> str:
-    lines = [line for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def _command_of(step: _Step) -> str:

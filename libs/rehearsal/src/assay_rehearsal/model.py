@@ -17,11 +17,15 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from typing_extensions import override
 
+from assay_agentkit.failures import AgentFailed
 from assay_agentkit.models import ModelSettings, open_provider_model
+from assay_agentkit.worker_process import TookTooLong, call_in_worker
 from assay_rehearsal.conversation import Policy, Reply, Turn
 
 REHEARSAL_PROVIDER: Final = "rehearsal"
 REHEARSAL_VERSION: Final = "1"
+REPLY_SECONDS: Final = 30.0
+"""For one reply of a policy that reads skills."""
 REHEARSAL_MODEL: Final = f"{REHEARSAL_PROVIDER}:{REHEARSAL_VERSION}"
 
 
@@ -39,6 +43,8 @@ class RehearsalModel(BaseChatModel):
     """Chat model whose replies come from a policy."""
 
     policy: Policy
+    reads_skills: bool = False
+    """Whether the policy works on a skill's text: then it replies from a process of its own."""
     model_name: str = REHEARSAL_VERSION
 
     @property
@@ -75,10 +81,7 @@ class RehearsalModel(BaseChatModel):
         tools: Sequence[_BoundTool] | None = None,
         **kwargs: object,
     ) -> ChatResult:
-        names = tuple(tool["function"]["name"] for tool in tools or ())
-        reply = self.policy(Turn(messages=tuple(messages), tools=names))
-        message = _as_message(reply, turn=sum(isinstance(m, AIMessage) for m in messages))
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return _result(self.policy(_turn(messages, tools)), messages)
 
     @override
     async def _agenerate(
@@ -90,8 +93,26 @@ class RehearsalModel(BaseChatModel):
         tools: Sequence[_BoundTool] | None = None,
         **kwargs: object,
     ) -> ChatResult:
-        # A policy computes and never waits: a thread hop would cost more than the reply.
-        return self._generate(messages, stop, None, tools=tools, **kwargs)
+        if not self.reads_skills:
+            # The policy computes and never waits: a hop would cost more than the reply.
+            return self._generate(messages, stop, None, tools=tools, **kwargs)
+        try:
+            reply = await call_in_worker(self.policy, _turn(messages, tools), seconds=REPLY_SECONDS)
+        except TookTooLong as error:
+            raise AgentFailed(
+                "timeout", f"Reading the skill took longer than {REPLY_SECONDS:g} s: {error}."
+            ) from error
+        return _result(reply, messages)
+
+
+def _turn(messages: Sequence[BaseMessage], tools: Sequence[_BoundTool] | None) -> Turn:
+    names = tuple(tool["function"]["name"] for tool in tools or ())
+    return Turn(messages=tuple(messages), tools=names)
+
+
+def _result(reply: Reply, messages: Sequence[BaseMessage]) -> ChatResult:
+    message = _as_message(reply, turn=sum(isinstance(m, AIMessage) for m in messages))
+    return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def _as_message(reply: Reply, *, turn: int) -> AIMessage:
@@ -111,7 +132,11 @@ def _as_message(reply: Reply, *, turn: int) -> AIMessage:
 
 
 def open_model(
-    spec: str | None, *, policy: Policy, settings: ModelSettings | None = None
+    spec: str | None,
+    *,
+    policy: Policy,
+    settings: ModelSettings | None = None,
+    reads_skills: bool = False,
 ) -> BaseChatModel:
     """The model that `spec` names, or the rehearsal model driven by `policy` if it names none.
 
@@ -119,7 +144,7 @@ def open_model(
         ModelMisconfigured: the provider is unknown, not installed, or lacks its key.
     """
     if not spec:
-        return RehearsalModel(policy=policy)
+        return RehearsalModel(policy=policy, reads_skills=reads_skills)
     return open_provider_model(spec, settings=settings)
 
 

@@ -7,7 +7,6 @@ from assay_contracts.reports import Report
 from assay_contracts.runs import TaskOutcome
 from assay_rehearsal.conversation import Reply, ToolUse, Turn
 from assay_rehearsal.model import REHEARSAL_PROVIDER
-from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 
 ANSWER_TOOL: Final = "ProseDraft"
 """The tool that the judge's report writer answers with."""
@@ -50,10 +49,10 @@ def _weaknesses(report: Report) -> list[str]:
     found: list[str] = []
     if _tells_little(report):
         found.append(
-            "It documents no command that could be tried: all that was told is whether what its "
-            "instructions point to is there, whether its scripts parse, and whether it is found. "
-            "Whether the instructions are any good was not judged."
+            "It documents nothing that could be run: all that was told is whether it is found. "
+            "Whether its instructions are any good was not judged."
         )
+    found.extend(_broken(report))
     for run in report.runs:
         poor = [grade for grade in run.grades if not is_done(grade.grade)]
         found.extend(
@@ -70,13 +69,33 @@ def _weaknesses(report: Report) -> list[str]:
     return found
 
 
+def _broken(report: Report) -> list[str]:
+    items = report.coverage.items if report.coverage else ()
+    return [
+        f"`{item.what}` did not work: {item.reason.rstrip('.')}."
+        for item in items
+        if item.state == "failed"
+    ]
+
+
 def _recommendations(report: Report) -> list[str]:
+    """What to do about each finding; nothing about what was not found."""
     found = [finding.fix for finding in report.findings if finding.severity != "note"]
+    items = report.coverage.items if report.coverage else ()
     if _tells_little(report):
         found.append("Validate it with a language model before relying on it.")
+    if any(item.state == "failed" for item in items):
+        found.append("Make every documented command work as shown, on the inputs shown.")
+    if any(item.state == "blocked" for item in items):
+        found.append("Say in `compatibility` what has to be there, and provide it for validation.")
+    if any(item.state == "unclear" and item.kind == "command" for item in items):
+        found.append(
+            "Bring along a small sample input, or show one in SKILL.md, so that the documented "
+            "commands can be tried on what they are made for."
+        )
+    if any(item.kind == "script" and item.state != "worked" for item in items):
+        found.append("Show in SKILL.md how each program in the bundle is run.")
     for run in report.runs:
-        if any(not is_done(grade.grade) for grade in run.grades):
-            found.append("Make every documented command work as shown, on the inputs shown.")
         if run.kind == "offline" and run.network_calls_counted:
             found.append("Bring along what is needed, or make do without when there is no network.")
         if any(not _uses(outcome, report.skill_name) for outcome in run.outcomes):
@@ -85,7 +104,8 @@ def _recommendations(report: Report) -> list[str]:
 
 
 def _tells_little(report: Report) -> bool:
-    return any(task.success_criterion.startswith(NO_COMMAND_CRITERION) for task in report.tasks)
+    rehearsed = all(use.model.startswith(REHEARSAL_PROVIDER) for use in report.models)
+    return rehearsed and report.coverage is not None and not report.coverage.programs
 
 
 def _uses(outcome: TaskOutcome, skill: str) -> bool:

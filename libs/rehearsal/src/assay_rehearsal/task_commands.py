@@ -1,29 +1,59 @@
-"""What a rehearsing executor runs for a task: the skill's documented commands, on the task's files.
+"""What a rehearsing executor runs for a task: an exercise of the skill, on the task's files. Pure.
 
-Pure, and shared: the planner asks the same functions which command its task will exercise.
+The planner asks the same functions which exercise its task will have tried.
 """
 
 import posixpath
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_skillkit.commands import DocumentedCommand
+from assay_rehearsal.exercises import Exercise, exercise_for, exercises_of, read_items
+from assay_skillkit.code_blocks import CodeBlock
 from assay_skillkit.document import SkillDocument
+from assay_skillkit.documented_items import DocumentedItem
 from assay_skillkit.file_names import FILE_NAME, extension
-from assay_skillkit.shell.shapes import SKILL_FOLDERS, CommandShape, shape_of
-from assay_skillkit.words import content_words
 
 _FOLDER_NAME: Final = re.compile(r"`((?:[\w-][\w.-]*/)+)`")
-_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _SAVING: Final = re.compile(
-    r"\b(?:save|saved|saving|write|written|store|stored|put|export|keep|produce|create|output)\b"
-    r"(?P<what>.*)",
+    r"(?:\b(?:save|saved|saving|write|written|store|stored|put|export|keep|produce|create|output)\b"
+    r"|保存|存到|写到)(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PYTHON_PARSES: Final = 'import ast, sys; ast.parse(open(sys.argv[1], encoding="utf-8").read())'
+_REPOSITORY: Final = re.compile(r"git repository|git 仓库", re.IGNORECASE)
+_SERVES: Final = re.compile(
+    r"&\s*$|^(?:python3?\s+-m\s+http\.server|uvicorn|gunicorn|flask\s+run|streamlit\s+run|vite"
+    r"|npx\s+(?:vite|serve|http-server)|next\s+dev|npm\s+run\s+(?:dev|serve)|npm\s+start(?!.*\s--\s))"
+    r"(?:\s|$)|^(?:python3?|node|bash|uv\s+run)\s+(?:\S*/)?(?:serve|server)\.\w+(?:\s|$)"
+)
+_PORT: Final = re.compile(
+    r"--?p(?:ort)?[ =](\d{2,5})|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})|http\.server (\d+)"
+)
+_STATE: Final = re.compile(r"^(?:export\s+\w+=\S+|cd\s+\S+)$")
+_SCRIPTS_ASKED: Final = 4
+"""Programs that no command shows are asked for their help, the first of many."""
+
+GIT_REPOSITORY: Final = """git rev-parse --git-dir > /dev/null 2>&1 || {
+git init -q --template= -b main .
+git config user.name Ada && git config user.email ada@example.org
+printf '__pycache__/\\n' > .gitignore && git add -A && git commit -q -m 'feat: start the ledger'
+printf 'Notes on the ledger.\\n' > NOTES.md && git add -A && git commit -q -m 'docs: add notes'
+printf 'def total(amounts):\\n    return sum(amounts)\\n' > ledger.py
+git add -A && git commit -q -m 'fix: count every amount once'
+}; git log --oneline | head -3"""
+"""Makes the folder a repository with a short history, if it is none."""
+_WAIT: Final = (
+    "import socket, sys, time\n"
+    "for _ in range(100):\n"
+    "    with socket.socket() as probe:\n"
+    '        if probe.connect_ex((\\"127.0.0.1\\", int(sys.argv[1]))) == 0:\n'
+    '            sys.exit(print(\\"it answers on port\\", sys.argv[1]))\n'
+    "    time.sleep(0.1)\n"
+    'sys.exit(\\"nobody answers on port \\" + sys.argv[1])'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +63,9 @@ class NamedFiles:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class KnownCommand:
-    """A documented command together with its shape."""
-
-    documented: DocumentedCommand
-    shape: CommandShape
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.inputs, *self.outputs)
 
 
 def files_in_prompt(prompt: str) -> NamedFiles:
@@ -60,55 +86,10 @@ def files_in_prompt(prompt: str) -> NamedFiles:
     )
 
 
-def known_commands(
-    document: SkillDocument, *, skill_name: str, skill_files: Collection[str]
-) -> tuple[KnownCommand, ...]:
-    """The documented commands with their shapes, in the document's order, each once."""
-    samples = tuple(sample.path for sample in document.samples)
-    known = (
-        KnownCommand(
-            documented=command,
-            shape=shape_of(
-                command.command, skill_name=skill_name, skill_files=skill_files, samples=samples
-            ),
-        )
-        for command in document.commands
-    )
-    return tuple({command.documented.command: command for command in known}.values())
-
-
-def choose_command(prompt: str, commands: Sequence[KnownCommand]) -> KnownCommand | None:
-    """The command that does what the prompt asks for; None if none can be run on what it gives.
-
-    First come commands that take the kinds of files the prompt gives and make the kinds it wants,
-    then those whose surroundings share most words with the prompt, then the one documented first.
-    """
-    files = files_in_prompt(prompt)
-    work = [
-        command
-        for command in commands
-        if command.shape.is_work and len(given_inputs(command, commands)) <= len(files.inputs)
-    ]
-    if not work:
-        return None
-    wanted = content_words(prompt)
-    return max(
-        work,
-        key=lambda command: (
-            _fits(given_inputs(command, commands), files.inputs),
-            _fits(command.shape.outputs, files.outputs),
-            len(wanted & content_words(_surroundings(command.documented))),
-        ),
-    )
-
-
 def commands_for_task(
     prompt: str, document: SkillDocument, *, skill_root: str, skill_files: Collection[str]
 ) -> tuple[str, ...]:
-    """The shell commands to run, in order, in the task's folder.
-
-    Installation comes first, then what makes the chosen command's inputs, then that command. A
-    skill that documents no command is looked over instead: its references, its scripts.
+    """The shell commands to run, in order, in the task's folder; none where nothing can be run.
 
     Args:
         prompt: The task's.
@@ -116,76 +97,98 @@ def commands_for_task(
         skill_root: Where the skill's folder is; its last part is the skill's name.
         skill_files: Paths in the skill, relative to its folder.
     """
+    items = read_items(document, skill_name=posixpath.basename(skill_root), skill_files=skill_files)
     files = files_in_prompt(prompt)
-    known = known_commands(
-        document, skill_name=posixpath.basename(skill_root), skill_files=skill_files
-    )
-    chosen = choose_command(prompt, known)
-    if chosen is None:
-        looks = inspection_commands(document, skill_root=skill_root, skill_files=skill_files)
-        return (_printed_to(" &&\n".join(looks), files.outputs[0]),) if files.outputs else looks
-    chain = (*leading_to(chosen, known), chosen)
-    names = _exchange(chain, files)
-    setup = [
-        command.shape.render({}, skill_root=skill_root)
-        for command in known
-        if command.shape.is_setup
-    ]
-    work = [command.shape.render(names, skill_root=skill_root) for command in chain]
-    work[-1] = _kept_in_file(work[-1], chosen.shape, files.outputs)
-    return (*setup, *work)
+    exercise = exercise_for(exercises_of(items), prompt, files.all)
+    help_asked = tuple(_help_of(items, skill_root))
+    if exercise is None:
+        return help_asked
+    repository = (GIT_REPOSITORY,) if _REPOSITORY.search(prompt) else ()
+    return (*repository, *_Writer(exercise, files, skill_root).commands(), *help_asked)
 
 
-def leading_to(chosen: KnownCommand, commands: Sequence[KnownCommand]) -> tuple[KnownCommand, ...]:
-    """Earlier commands whose outputs the chosen one needs, in order."""
-    needed = set(chosen.shape.inputs)
-    leading: list[KnownCommand] = []
-    for command in reversed(commands[: commands.index(chosen)]):
-        if command.shape.is_work and needed & set(command.shape.outputs):
-            leading.append(command)
-            needed = (needed - set(command.shape.outputs)) | set(command.shape.inputs)
-    return tuple(reversed(leading))
+class _Writer:
+    """Writes the commands of one exercise, with the task's files in place of the documented."""
 
+    def __init__(self, exercise: Exercise, files: NamedFiles, skill_root: str) -> None:
+        self._exercise = exercise
+        self._root = skill_root
+        self._names = {
+            **_pair(exercise.given, files.inputs),
+            **_pair(exercise.made, files.outputs),
+        }
+        spare = [name for name in files.outputs if name not in self._names.values()]
+        self._result = spare[0] if spare else None
+        self._state: list[str] = []
+        self._servers = 0
 
-def given_inputs(chosen: KnownCommand, commands: Sequence[KnownCommand]) -> tuple[str, ...]:
-    """Documented names of the files that must be there before the chosen command can be run."""
-    chain = (*leading_to(chosen, commands), chosen)
-    made = {name for command in chain for name in command.shape.outputs}
-    wanted = (name for command in chain for name in command.shape.inputs)
-    return tuple(dict.fromkeys(name for name in wanted if name not in made))
+    def commands(self) -> Iterator[str]:
+        for item in self._exercise.items:
+            command = self._rendered(item)
+            if _STATE.match(command) and not item.is_to_be_tried:
+                self._remember(item, command)
+                continue
+            whole = "\n".join([*self._state, command])
+            if item.is_to_be_tried and _SERVES.search(item.what):
+                yield self._started(item, whole.rstrip().removesuffix("&"))
+            elif self._result and item.is_to_be_tried and not item.outputs:
+                yield _printed_to(whole, self._result)
+            else:
+                yield whole
+        for number in range(1, self._servers + 1):
+            yield f"kill $(cat server-{number}.pid) 2> /dev/null; true"
 
+    def _remember(self, item: DocumentedItem, command: str) -> None:
+        """What holds for later commands too; a skill's own folder cannot be worked in."""
+        assert item.shape is not None
+        if not item.shape.skill_files:
+            self._state.append(command)
 
-def inspection_commands(
-    document: SkillDocument, *, skill_root: str, skill_files: Collection[str]
-) -> tuple[str, ...]:
-    """What can be tried of a skill without commands: its texts are there, its scripts parse."""
-    references = [
-        path
-        for path in ("SKILL.md", *document.references)
-        if path in skill_files or path.split("/")[0] in SKILL_FOLDERS
-    ]
-    there = [
-        f"test -s {shlex.quote(posixpath.join(skill_root, path))} && echo readable: {file_name}"
-        for path in references
-        if (file_name := shlex.quote(posixpath.basename(path)))
-    ]
-    parses = [
-        check.format(
-            path=shlex.quote(posixpath.join(skill_root, path)),
-            name=shlex.quote(posixpath.basename(path)),
+    def _rendered(self, item: DocumentedItem) -> str:
+        if item.code is not None:
+            return _code_command(item.code)
+        assert item.shape is not None
+        command = item.shape.render(self._names, skill_root=self._root)
+        into_skill = re.match(
+            rf"cd\s+{re.escape(self._root)}\S*\s*(?:&&|;)\s*(.+)", command, re.DOTALL
         )
-        for path in sorted(skill_files)
-        if (check := _PARSE_CHECKS.get(extension(path)))
+        command = into_skill[1] if into_skill else command
+        return re.sub(r"^(npm|pnpm)\s", rf"\1 --prefix {shlex.quote(self._root)} ", command)
+
+    def _started(self, item: DocumentedItem, command: str) -> str:
+        """Start a server, and go on when somebody answers on its port."""
+        self._servers += 1
+        name = f"server-{self._servers}"
+        later = " ".join(other.what for other in self._exercise.items)
+        port = _port(item.what) or _port(later) or "8000"
+        return (
+            f"{command.strip()} > {name}.log 2>&1 & echo $! > {name}.pid\n"
+            f'python3 -c "{_WAIT}" {port} || {{ cat {name}.log; exit 1; }}'
+        )
+
+
+def _help_of(items: Sequence[DocumentedItem], root: str) -> Iterator[str]:
+    """Programs that nothing shows how to use are asked what they can do: they have to start."""
+    runners = {"py": "python3", "js": "node", "mjs": "node"}
+    scripts = [
+        item.what for item in items if item.kind == "script" and extension(item.what) in runners
     ]
-    return (*there, *parses)
+    for path in scripts[:_SCRIPTS_ASKED]:
+        place = shlex.quote(posixpath.join(root, path))
+        yield f"{runners[extension(path)]} {place} --help"
 
 
-_PARSE_CHECKS: Final = {
-    "py": f"python3 -c '{_PYTHON_PARSES}' {{path}} && echo parses: {{name}}",
-    "sh": "bash -n {path} && echo parses: {name}",
-    "js": "node --check {path} && echo parses: {name}",
-    "json": "python3 -m json.tool {path} > /dev/null && echo parses: {name}",
-}
+def _code_command(code: CodeBlock) -> str:
+    if code.language == "python":
+        return f"python3 - <<'END_OF_CODE'\n{code.text}\nEND_OF_CODE"
+    is_module = re.search(r"^\s*(?:import\s.+from|export\s)", code.text, re.MULTILINE)
+    kind = "module" if is_module else "commonjs"
+    return f"node --input-type={kind} - <<'END_OF_CODE'\n{code.text}\nEND_OF_CODE"
+
+
+def _port(text: str) -> str:
+    match = _PORT.search(text)
+    return next((group for group in match.groups() if group), "") if match else ""
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -194,53 +197,22 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name for _, name in sorted(found))
 
 
-def _fits(documented: Sequence[str], named: Sequence[str]) -> int:
-    """How many named files have a documented counterpart, less the documented ones without."""
-    open_kinds = [extension(name) for name in documented]
-    matched = 0
-    for kind in map(extension, named):
-        if kind in open_kinds:
-            open_kinds.remove(kind)
-            matched += 1
-    return matched - len(open_kinds)
-
-
-def _surroundings(command: DocumentedCommand) -> str:
-    return f"{command.heading} {command.lead} {command.command}"
-
-
-def _exchange(chain: Sequence[KnownCommand], files: NamedFiles) -> Mapping[str, str]:
-    """Documented name to the task's name, matched by kind and then by order."""
-    made_on_the_way = {name for command in chain[:-1] for name in command.shape.outputs}
-    inputs = [name for command in chain for name in command.shape.inputs]
-    given = [name for name in dict.fromkeys(inputs) if name not in made_on_the_way]
-    return {
-        **_pair(given, files.inputs),
-        **_pair(chain[-1].shape.outputs, files.outputs),
-    }
-
-
 def _pair(documented: Sequence[str], named: Sequence[str]) -> Mapping[str, str]:
-    left = list(named)
-    pairs: dict[str, str] = {}
+    """Documented name to the task's name: the same one, else one of its kind."""
+    left = [name for name in named if name not in documented]
+    pairs = {name: name for name in documented if name in named}
     for name in documented:
-        exact = next((other for other in left if other == name), None)
         alike = next((other for other in left if extension(other) == extension(name)), None)
-        partner = exact or alike or (left[0] if left else None)
-        if partner is not None:
-            pairs[name] = partner
-            left.remove(partner)
+        if name not in pairs and alike is not None:
+            pairs[name] = alike
+            left.remove(alike)
     return pairs
 
 
-def _kept_in_file(command: str, shape: CommandShape, outputs: Sequence[str]) -> str:
-    """Where the command only prints but the task wants a file, put the print there and show it."""
-    spare = outputs[len(shape.outputs) :]
-    return _printed_to(command, spare[0]) if spare else command
-
-
 def _printed_to(command: str, path: str) -> str:
+    """The command, with what it prints shown and kept at the end of a file."""
     target = shlex.quote(path)
     # A semicolon reads better, but some commands end only at a line break.
     end = "\n" if "\n" in command or "#" in command or command.endswith((";", "&")) else "; "
-    return f"{{ {command}{end}}} > {target}; status=$?; cat {target}; exit $status"
+    kept = f"cat .printed; cat .printed >> {target}; rm .printed; exit $status"
+    return f"{{ {command}{end}}} > .printed; status=$?; {kept}"

@@ -41,6 +41,7 @@ CAUSES: Final[Mapping[NetworkCause | None, str]] = {
 
 CHANGED: Final[Mapping[RegressionCause, str]] = {
     "never_tested": "there was no result yet",
+    "failed_before": "its last result was a failure",
     "skill": "the skill has changed",
     "tasks": "its tasks have changed",
     "environment": "the environment has changed",

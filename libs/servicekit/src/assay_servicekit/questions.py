@@ -35,6 +35,9 @@ RECONNECT_WAIT_S: Final = 5.0
 VALUE: Final = b'{"value":'
 """How a `Reply` that is no refusal begins: what follows is the answer and the closing brace."""
 
+_OWNERS: Final = {"records": "scorer", "workbench": "sandbox-runner"}
+"""Who answers, where the subject does not begin with their name."""
+
 ASKED = Histogram(
     "assay_question_asked_seconds",
     "From asking a question to its answer; failed: nobody answered.",
@@ -188,7 +191,7 @@ class Questions:
                 )
             except (NatsError, TimeoutError) as error:
                 owner = subject.partition(".")[0]
-                owner = "scorer" if owner == "records" else owner
+                owner = _OWNERS.get(owner, owner)
                 why = "is not running" if isinstance(error, NoRespondersError) else "did not answer"
                 raise ProblemError(
                     _try_later(f"The {owner} service {why}. Try again in a few seconds.")

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from assay_skillkit.inline_commands import inline_commands
 from assay_skillkit.json_size import first_within
-from assay_skillkit.shell.blocks import block_commands
+from assay_skillkit.shell.blocks import BlockCommand, block_commands
 from assay_skillkit.skill_md.markdown import FencedBlock, Markdown, plain_text
 
 MAX_COMMANDS: Final = 200
@@ -44,6 +45,10 @@ class DocumentedCommand:
     """What it is documented to print; empty if nothing is."""
     written: str = ""
     """As it stands in the document, prompt gone, on as many lines."""
+    line: int = 0
+    """Where it begins in the body, counted from 1."""
+    is_bad_example: bool = False
+    """The document shows it as what not to do."""
 
 
 def holds_commands(block: FencedBlock) -> bool:
@@ -73,9 +78,23 @@ def is_bad_example(block: FencedBlock) -> bool:
 def documented_commands(document: Markdown) -> tuple[DocumentedCommand, ...]:
     """Commands in order of appearance, with what is said about them.
 
-    A command that goes on over several lines (a backslash, a loop, a here-document) is one.
+    A command that goes on over several lines (a backslash, a loop, a here-document) is one. Those
+    that stand in running text and in tables come where they stand, unless a block shows them.
     """
-    return tuple(_documented(document.blocks))
+    blocks = tuple(_documented(document.blocks))
+    shown = frozenset(word for each in blocks for word in each.command.split())
+    inline = (
+        DocumentedCommand(
+            command=each.command,
+            heading=each.heading,
+            lead=plain_text(each.lead),
+            written=each.command,
+            line=each.line,
+            is_bad_example=warns_against(each.lead),
+        )
+        for each in inline_commands(document, shown_in_blocks=shown)
+    )
+    return tuple(sorted((*blocks, *inline), key=lambda each: each.line))
 
 
 def commands_as_written(document: Markdown) -> tuple[str, ...]:
@@ -92,17 +111,21 @@ def _documented(blocks: Sequence[FencedBlock]) -> Iterator[DocumentedCommand]:
     for index, block in enumerate(blocks):
         if not holds_commands(block):
             continue
-        found = [
-            DocumentedCommand(
-                command=each.command,
-                heading=block.heading,
-                lead=plain_text(each.comment or block.lead),
-                expected_output=each.output,
-                written=each.written,
-            )
-            for each in block_commands(block.lines)
-        ]
+        bad = is_bad_example(block)
+        found = [_in_block(block, each, bad=bad) for each in block_commands(block.lines)]
         after = blocks[index + 1] if index + 1 < len(blocks) else None
         if found and after and shows_output(after) and after.heading == block.heading:
             found[-1] = replace(found[-1], expected_output=found[-1].expected_output or after.text)
         yield from found
+
+
+def _in_block(block: FencedBlock, each: BlockCommand, *, bad: bool) -> DocumentedCommand:
+    return DocumentedCommand(
+        command=each.command,
+        heading=block.heading,
+        lead=plain_text(each.comment or block.lead),
+        expected_output=each.output,
+        written=each.written,
+        line=block.first_line + 1 + each.row,
+        is_bad_example=bad or warns_against(each.comment),
+    )

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from assay_skillkit.code_blocks import CodeBlock, code_blocks
 from assay_skillkit.commands import (
     DATA_LANGUAGES,
     DocumentedCommand,
@@ -38,6 +39,7 @@ class SkillDocument:
     prose: str
     """The body without its fenced blocks."""
     commands: tuple[DocumentedCommand, ...]
+    code: tuple[CodeBlock, ...]
     samples: tuple[SampleFile, ...]
     references: tuple[str, ...]
     """Relative paths that links and code spans point to, in order."""
@@ -55,6 +57,7 @@ def parse_skill(text: str) -> SkillDocument:
         body=body,
         prose=prose,
         commands=documented_commands(markdown),
+        code=code_blocks(markdown.blocks),
         samples=tuple(_samples(markdown.blocks)),
         references=_references(prose),
     )

@@ -3,26 +3,31 @@
 import hashlib
 import io
 import json
+import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
 from assay_agentkit.bounds import Bounds
+from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import ModelUse
 from assay_contracts.grades import Grade, GradingRequested
 from assay_contracts.reports import Report, ReportRequested, RunReport
-from assay_contracts.runs import ProducedFile, TaskOutcome, Trace, TraceStep
+from assay_contracts.runs import JudgeTrace, ProducedFile, TaskOutcome, Trace, TraceStep
 from assay_contracts.scores import Scores
 from assay_contracts.skills import BundleRef, Dependencies
-from assay_contracts.tasks import CheckResult, FileCheck, Task, TaskFile
+from assay_contracts.tasks import Check, CheckResult, FileCheck, PatternCheck, Task, TaskFile
 from assay_contracts.validations import ValidationRequested, Verdict
+from assay_contracts.workbench import ChecksTried, CommandRan, RunOnWorkbench, TryChecks
 from assay_judge.adapters.agents import DeepAgents, NamedModel
 from assay_judge.domain.plan import rules_for
-from assay_judge.ports import StoreFailed
-from assay_rehearsal.conversation import Policy
+from assay_judge.ports import StoreFailed, Traces, Workbench
+from assay_judge.use_cases.grade_run import GradeRun
+from assay_judge.use_cases.plan_tasks import PlanTasks
+from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_rehearsal.grader import grader_policy
 from assay_rehearsal.model import REHEARSAL_MODEL, RehearsalModel
 from assay_rehearsal.planner.policy import planner_policy
@@ -72,6 +77,60 @@ four five
 }
 
 
+@dataclass(slots=True)
+class JudgeTracesInMemory:
+    kept: dict[str, JudgeTrace] = field(default_factory=dict)
+
+    async def keep(self, key: str, trace: JudgeTrace) -> None:
+        self.kept[key] = trace
+
+
+@dataclass(slots=True)
+class WorkbenchInMemory:
+    """Looks at files and patterns, believes every command and program once there is a result."""
+
+    answers: list[CommandRan | AgentFailed] = field(default_factory=list)
+    """What commands come to, in order."""
+    asked: list[RunOnWorkbench] = field(default_factory=list)
+    tried: list[TryChecks] = field(default_factory=list)
+
+    async def run(self, command: str, files: Sequence[TaskFile], *, seconds: float) -> CommandRan:
+        self.asked.append(RunOnWorkbench(files=tuple(files), command=command, seconds=seconds))
+        answer = self.answers.pop(0)
+        if isinstance(answer, AgentFailed):
+            raise answer
+        return answer
+
+    async def try_checks(self, question: TryChecks) -> ChecksTried:
+        self.tried.append(question)
+        given = {file.path: file.to_bytes() for file in question.inputs}
+        reference = question.reference
+        if reference is None:
+            return ChecksTried(on_inputs=_results(question.checks, given, None))
+        right = given | {file.path: file.to_bytes() for file in reference.files}
+        return ChecksTried(
+            on_inputs=_results(question.checks, given, None),
+            on_reference=_results(question.checks, right, reference.answer),
+        )
+
+
+def _results(
+    checks: Sequence[Check], files: Mapping[str, bytes], answer: str | None
+) -> tuple[CheckResult, ...]:
+    results = []
+    for check in checks:
+        match check:
+            case FileCheck():
+                passed = bool(files.get(check.path))
+            case PatternCheck():
+                text = (answer or "").encode() if check.path is None else files.get(check.path, b"")
+                passed = re.search(check.pattern, text.decode(errors="replace")) is not None
+            case _:
+                passed = answer is not None
+        results.append(CheckResult(check=check, passed=passed, detail="as it is" * (not passed)))
+    return tuple(results)
+
+
 @dataclass(frozen=True, slots=True)
 class BundlesInMemory:
     data: dict[str, bytes] = field(default_factory=dict)
@@ -107,13 +166,61 @@ def judge_agents(
     grader: Policy = grader_policy,
     reporter: Policy = reporter_policy,
     bounds: Bounds = BOUNDS,
+    workbench: Workbench | None = None,
 ) -> DeepAgents:
     """The judge's real agents; each policy stands in for a language model."""
     return DeepAgents(
         planner_model=NamedModel(RehearsalModel(policy=planner), REHEARSAL_MODEL),
         grader_model=NamedModel(RehearsalModel(policy=grader), REHEARSAL_MODEL),
         reporter_model=NamedModel(RehearsalModel(policy=reporter), REHEARSAL_MODEL),
+        workbench=workbench or WorkbenchInMemory(),
         bounds=bounds,
+    )
+
+
+def planner_answering(
+    *drafts: Mapping[str, object], near_misses: Sequence[str] = ()
+) -> Callable[[Turn], Reply]:
+    """A planner that has these tasks: it outlines them all, and prepares each when asked."""
+
+    def policy(turn: Turn) -> Reply:
+        if "TaskDraft" not in turn.tools:
+            outlines = [{"need": f"Somebody needs what task {n} says."} for n in numbers(drafts)]
+            plan = {"outlines": outlines, "near_misses": list(near_misses)}
+            return Reply(calls=(ToolUse("TaskOutlines", plan),))
+        texts = [str(message.text) for message in turn.messages]
+        found = next(filter(None, (re.search(r'<assignment>{"number": (\d+)', t) for t in texts)))
+        draft = {"reference": None, "files": [], **drafts[int(found[1]) - 1]}
+        return Reply(calls=(ToolUse("TaskDraft", draft),))
+
+    return policy
+
+
+def numbers(things: Sequence[object]) -> range:
+    return range(1, len(things) + 1)
+
+
+def plan_tasks(
+    bundles: BundlesInMemory,
+    agents: DeepAgents,
+    traces: "JudgeTracesInMemory | None" = None,
+    *,
+    needs_references: bool = False,
+) -> PlanTasks:
+    """The use case with these agents, and the workbench that they have."""
+    return PlanTasks(
+        bundles=bundles,
+        agents=agents,
+        workbench=agents.workbench,
+        traces=traces or JudgeTracesInMemory(),
+        needs_references=needs_references,
+    )
+
+
+def grade_run(traces: Traces, agents: DeepAgents, samples: int = 1) -> GradeRun:
+    """The use case with these agents."""
+    return GradeRun(
+        traces=traces, agents=agents, judge_traces=JudgeTracesInMemory(), samples=samples
     )
 
 

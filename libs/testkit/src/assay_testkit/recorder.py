@@ -16,7 +16,12 @@ from assay_testkit.models import Answer, Request, tools_offered
 from assay_testkit.recordings import MANUAL, SKILLS
 from assay_testkit.replay import FOLDER, readable, text_of
 
-_ROLES: Final = {"TaskPlan": "planner", "ProseDraft": "reporter", "GradeDraft": "grader"}
+_ROLES: Final = {
+    "TaskOutlines": "planner",
+    "TaskDraft": "preparer",
+    "ProseDraft": "reporter",
+    "GradeDraft": "grader",
+}
 _LONGEST_LINE: Final = 200
 _SHORTHANDS: Final = {"read_file": ("file_path", "read"), "execute": ("command", "run")}
 
@@ -85,21 +90,28 @@ class Recorder:
         }
 
     def _plan(self) -> Mapping[str, Any]:
-        """The plan that was handed in last."""
-        plans = [
-            json.loads(call["function"]["arguments"])
-            for each in self.exchanges
-            for call in each.message.get("tool_calls") or ()
-            if call["function"]["name"] == "TaskPlan"
-        ]
-        return {"near_misses": [], **plans[-1]}
+        """The outline that was handed in last, and of each task the last draft."""
+        drafts: dict[str, Mapping[str, Any]] = {}
+        near_misses: Sequence[str] = ()
+        for each, name, arguments in self._answers():
+            if name == "TaskOutlines":
+                near_misses = arguments.get("near_misses", ())
+            elif name == "TaskDraft":
+                drafts[each.asked.rpartition("<assignment>")[2]] = arguments
+        return {"near_misses": near_misses, "tasks": [drafts[key] for key in sorted(drafts)]}
+
+    def _answers(self) -> Iterator[tuple[Exchange, str, Mapping[str, Any]]]:
+        for each in self.exchanges:
+            for call in each.message.get("tool_calls") or ():
+                function = call["function"]
+                yield each, function["name"], json.loads(function["arguments"])
 
     def _task(self, planned: Mapping[str, Any]) -> dict[str, Any]:
         prompt = planned["prompt"]
         files = {
             file["path"]: {"base64": file["content"]}
             if file.get("encoding") == "base64"
-            else file["content"]
+            else file.get("content") or ""
             for file in planned.get("files", ())
         }
         return {

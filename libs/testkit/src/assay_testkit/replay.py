@@ -18,6 +18,7 @@ from assay_testkit.recordings import MANUAL, SKILLS, Call, Conversation, Recordi
 _PLACEHOLDER: Final = re.compile(r"\{\{(skill|folder|seen (?P<pattern>.+?))\}\}(?!\})", re.DOTALL)
 FOLDER: Final = re.compile(r"/workspace/[\w/.-]*tasks/[\w.-]+")
 """Where an executing agent works."""
+_ASSIGNMENT: Final = re.compile(r'<assignment>{"number": (\d+)')
 _TURN: Final = re.compile(r"^turn-(\d+)-")
 _LONGEST_SUMMARY: Final = 400
 
@@ -103,8 +104,10 @@ def _next(recording: Recording, asked: Asked) -> Mapping[str, object]:
 
 def _conversation(recording: Recording, asked: Asked) -> tuple[Conversation, str]:
     tools = tools_offered(asked.request)
-    if "TaskPlan" in tools:
-        return recording.planned or _plan(recording), "the planner"
+    if "TaskOutlines" in tools:
+        return recording.planned or _outlines(recording), "the planner"
+    if "TaskDraft" in tools:
+        return _prepared(recording, asked)
     if "ProseDraft" in tools:
         return recording.reported or _PROSE, "the reporter"
     for number, task in enumerate(recording.tasks, start=1):
@@ -120,16 +123,23 @@ def _conversation(recording: Recording, asked: Asked) -> tuple[Conversation, str
     raise NotInRecording(f"nobody knows this request:\n{asked.first_request}")
 
 
-def _plan(recording: Recording) -> Conversation:
-    """A planner that reads the manual and hands in its plan."""
+def _outlines(recording: Recording) -> Conversation:
+    """A planner that hands in its plan in outline."""
     plan = {
-        "tasks": [dict(task.planned) for task in recording.tasks],
+        "outlines": [{"need": f"Somebody asks: {task.prompt}"} for task in recording.tasks],
         "near_misses": [each.prompt for each in recording.near_misses],
     }
-    return (
-        Said(calls=(Call("read_file", {"file_path": f"/skill/{MANUAL}"}),)),
-        Said(calls=(Call("TaskPlan", plan),)),
-    )
+    return (Said(calls=(Call("TaskOutlines", plan),)),)
+
+
+def _prepared(recording: Recording, asked: Asked) -> tuple[Conversation, str]:
+    """An agent that has the task ready which it is to prepare."""
+    found = _ASSIGNMENT.search(asked.first_request)
+    if found is None:
+        raise NotInRecording(f"no assignment:\n{asked.first_request}")
+    task = recording.tasks[int(found[1]) - 1]
+    draft = {"reference": None, **task.planned}
+    return (Said(calls=(Call("TaskDraft", draft),)),), f"the preparer of t{found[1]}"
 
 
 _PROSE: Final = (

@@ -1,8 +1,10 @@
 from assay_agentkit.bounds import Bounds
 from assay_judge.adapters.agents import DeepAgents, NamedModel
-from assay_judge.adapters.objects import StoredBundles, StoredTraces
+from assay_judge.adapters.objects import StoredBundles, StoredJudgeTraces, StoredTraces
+from assay_judge.adapters.workbench import WorkbenchOnBus
 from assay_judge.domain.plan import rules_for
 from assay_judge.handlers import register
+from assay_judge.ports import Workbench
 from assay_judge.settings import Settings
 from assay_judge.use_cases.grade_run import GradeRun
 from assay_judge.use_cases.plan_tasks import PlanTasks
@@ -23,24 +25,36 @@ def create_app(settings: Settings) -> Service:
         ModelMisconfigured: a model setting names nothing that can be opened.
     """
     bus = Bus(settings, "judge")
-    agents = open_agents(settings)
+    workbench = WorkbenchOnBus(bus.ask)
+    agents = open_agents(settings, workbench)
+    judge_traces = StoredJudgeTraces(bus.objects)
     register(
         bus,
         settings,
-        plan=PlanTasks(bundles=StoredBundles(bus.objects), agents=agents),
+        plan=PlanTasks(
+            bundles=StoredBundles(bus.objects),
+            agents=agents,
+            workbench=workbench,
+            traces=judge_traces,
+            # The rehearsal makes none: it would have to run the skill for it.
+            needs_references=settings.judge_model is not None,
+        ),
         grade=GradeRun(
-            traces=StoredTraces(bus.objects), agents=agents, samples=settings.judge_samples
+            traces=StoredTraces(bus.objects),
+            agents=agents,
+            judge_traces=judge_traces,
+            samples=settings.judge_samples,
         ),
         report=WriteReport(agents=agents),
     )
     return Service(bus=bus, settings=settings)
 
 
-def open_agents(settings: Settings) -> DeepAgents:
+def open_agents(settings: Settings, workbench: Workbench) -> DeepAgents:
     """The judge's agents with the models the settings name."""
 
-    def named(spec: str | None, policy: Policy) -> NamedModel:
-        chat = open_model(spec, policy=policy, settings=settings)
+    def named(spec: str | None, policy: Policy, *, reads_skills: bool = False) -> NamedModel:
+        chat = open_model(spec, policy=policy, settings=settings, reads_skills=reads_skills)
         known_to_see = bool((chat.profile or {}).get("image_inputs"))
         asked_to_see = settings.judge_sees_images
         return NamedModel(
@@ -50,8 +64,9 @@ def open_agents(settings: Settings) -> DeepAgents:
         )
 
     return DeepAgents(
-        planner_model=named(settings.judge_model, planner_policy(rules_for)),
+        planner_model=named(settings.judge_model, planner_policy(rules_for), reads_skills=True),
         grader_model=named(settings.judge_model, grader_policy),
         reporter_model=named(settings.report_model or settings.judge_model, reporter_policy),
+        workbench=workbench,
         bounds=Bounds(model_calls=settings.judge_model_calls, seconds=settings.judge_timeout_s),
     )

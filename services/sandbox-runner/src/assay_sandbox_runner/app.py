@@ -100,7 +100,12 @@ def carry_out_run(
         traces=StoredTraces(bus.objects),
         progress=LiveProgress(bus),
         agents_for_run=DeepAgentsForRun(
-            model=open_model(settings.executor_model, policy=executor_policy, settings=settings),
+            model=open_model(
+                settings.executor_model,
+                policy=executor_policy,
+                settings=settings,
+                reads_skills=True,
+            ),
             label=model_label(settings.executor_model),
             model_calls=settings.task_model_calls,
         ),

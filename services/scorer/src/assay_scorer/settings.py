@@ -4,7 +4,7 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 
 from assay_contracts.costs import Price
-from assay_contracts.reports import DependencyMode
+from assay_contracts.reports import DependencyMode, RegressionMode
 from assay_scorer.domain.admission import AdmissionRules
 from assay_scorer.domain.money import MoneyRules
 from assay_servicekit.settings import ServiceSettings
@@ -33,6 +33,9 @@ class Settings(ServiceSettings):
     """Whether the tasks are tried without the skill too, where an LLM takes part."""
     min_lift: float | None = Field(default=None, validation_alias="ASSAY_MIN_LIFT")
     """What a skill has to add to pass, in grades of 1 to 5; none means that nothing is demanded."""
+    regression: RegressionMode = Field(default="changed", validation_alias="ASSAY_REGRESSION")
+    """Which approved skills are run again with a new one: `changed` runs those whose result rests
+    on something that changed and lets the others stand, `all` runs every one of them always."""
     validation_money: float | None = Field(
         default=None, gt=0, validation_alias="ASSAY_VALIDATION_MONEY"
     )
@@ -62,6 +65,7 @@ class Settings(ServiceSettings):
             dependency_mode=self.dependency_mode,
             control=self.control,
             min_lift=self.min_lift,
+            regression_mode=self.regression,
             money=MoneyRules(
                 budget=self.validation_money, currency=self.currency, prices=self.model_prices
             ),

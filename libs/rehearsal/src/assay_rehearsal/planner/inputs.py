@@ -1,5 +1,6 @@
 """Plausible input files for documented commands: small, deterministic, each variant different."""
 
+import base64
 import json
 import posixpath
 import re
@@ -7,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from assay_contracts.tasks import TaskFile
+from assay_rehearsal.planner import binary_inputs
 from assay_skillkit.document import SampleFile
 from assay_skillkit.file_names import extension
 
@@ -25,6 +27,9 @@ _COLUMN_FLAG: Final = re.compile(
     r"--?[\w-]*(?:col|column|columns|field|fields|key|group|by|sort|value|metric|date|index|x|y)"
     r"[ =]+[\"']?([A-Za-z_][\w,]*)"
 )
+_COLUMN_READ: Final = re.compile(r"\b(?:row|record|item|entry|line)\[[\"']([A-Za-z_]\w*)[\"']\]")
+_COLUMNS_SAID: Final = re.compile(r"[^.\n]*\b(?:columns?|fields?|keys?)\b[^.\n]*")
+_MOST_COLUMNS: Final = 12
 _ROWS: Final = 8
 
 
@@ -42,28 +47,50 @@ def file_name(kind: str, variant: int, *, taken: Sequence[str], avoid: str) -> s
 
 
 def input_files(
-    name: str, documented: str, command: str, variant: int, samples: Sequence[SampleFile]
+    name: str, documented: str, about: str, variant: int, samples: Sequence[SampleFile]
 ) -> tuple[TaskFile, ...]:
     """The file or, for a folder, the files to put where a task says `name`.
 
     Args:
         name: What the task calls it.
         documented: What the skill's document calls it; a sample of that name is gone by.
-        command: Where names of columns are looked for.
+        about: Commands, scripts and prose, where names of columns and kinds of files are looked
+            for.
         variant: Which of the equally plausible contents.
         samples: Files that the document shows.
     """
     if name.endswith("/"):
         return tuple(
-            TaskFile(path=f"{name}{part}", content=_content(extension(part), "", variant))
-            for part in ("spring.txt", "summer.csv", "autumn.md")
+            _made(f"{name}{part}", about, variant) for part in _parts_of_folder(name, about)
         )
     sample = next(
         (s for s in samples if posixpath.basename(s.path) == posixpath.basename(documented)), None
     )
     if sample:
         return (TaskFile(path=name, content=_varied(sample.content, extension(name), variant)),)
-    return (TaskFile(path=name, content=_content(extension(name), command, variant)),)
+    return (_made(name, about, variant),)
+
+
+def _parts_of_folder(name: str, about: str) -> tuple[str, ...]:
+    """What lies in a folder of that name: what the skill reads from folders, if it says so."""
+    if re.search(r"photo|image|picture|screenshot|\.png|\.jpe?g", f"{name} {about}", re.IGNORECASE):
+        return ("harbour.png", "garden.png", "notes.txt")
+    kinds = [kind for kind in _IN_FOLDERS if re.search(rf"\*?\.{kind}\b", about)]
+    named = [f"{part}.{kind}" for kind in kinds[:3] for part in ("spring", "summer")]
+    return (*named, "spring.txt", "summer.csv", "autumn.md") if named else _FOLDER
+
+
+_FOLDER: Final = ("spring.txt", "summer.csv", "autumn.md")
+_IN_FOLDERS: Final = ("md", "csv", "json", "txt", "py", "js", "html", "log", "yaml", "wav", "pdf")
+
+
+def _made(path: str, about: str, variant: int) -> TaskFile:
+    kind = extension(path)
+    if binary := binary_inputs.MAKERS.get(kind):
+        lines = [_sentence(variant, row) for row in range(4)]
+        data = binary(lines, _rows(variant, _hinted_columns(about)))
+        return TaskFile(path=path, content=base64.b64encode(data).decode(), encoding="base64")
+    return TaskFile(path=path, content=_content(kind, about, variant))
 
 
 def _varied(sample: str, kind: str, variant: int) -> str:
@@ -90,8 +117,16 @@ def _content(kind: str, command: str, variant: int) -> str:
 
 
 def _hinted_columns(command: str) -> tuple[str, ...]:
-    found = [name for match in _COLUMN_FLAG.findall(command) for name in match.split(",") if name]
-    return tuple(dict.fromkeys(found))
+    """Names that the skill uses as if they were columns or keys, the first of many."""
+    flagged = [name for match in _COLUMN_FLAG.findall(command) for name in match.split(",") if name]
+    read = _COLUMN_READ.findall(command)
+    listed = [
+        name
+        for sentence in _COLUMNS_SAID.findall(command)
+        for name in re.findall(r"`([A-Za-z_]\w*(?:,[A-Za-z_]\w*)*)`", sentence)
+    ]
+    said = [part for name in listed for part in name.split(",")]
+    return tuple(dict.fromkeys((*flagged, *said, *read)))[:_MOST_COLUMNS]
 
 
 def _number(variant: int, row: int) -> int:
@@ -229,6 +264,14 @@ def _shell(variant: int, _: Sequence[str]) -> str:
     return f'#!/bin/sh\nset -eu\ncount={_number(variant, 1)}\necho "counted $count"\n'
 
 
+def _svg(variant: int, _: Sequence[str]) -> str:
+    size = 40 + variant
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}">\n'
+        f'  <circle cx="20" cy="20" r="{10 + variant}" fill="#336699"/>\n</svg>\n'
+    )
+
+
 _MAKERS: Final[dict[str, Callable[[int, Sequence[str]], str]]] = {
     "csv": _table(","),
     "tsv": _table("\t"),
@@ -248,5 +291,6 @@ _MAKERS: Final[dict[str, Callable[[int, Sequence[str]], str]]] = {
     "js": _javascript,
     "ts": _javascript,
     "sh": _shell,
+    "svg": _svg,
 }
 _STRUCTURED: Final = frozenset(_MAKERS) - {"md", "log"}

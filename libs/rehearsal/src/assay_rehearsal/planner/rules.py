@@ -27,6 +27,8 @@ class PlanRules(Protocol):
 class RulesFor(Protocol):
     """Makes the rules for a skill from what tasks must not say of it."""
 
+    def __hash__(self) -> int: ...
+
     def __call__(
         self, *, skill_name: str, description: str, paths: tuple[str, ...]
     ) -> PlanRules: ...

@@ -29,6 +29,15 @@ def offline_findings(report: Report) -> str:
     parts = [f"## {phrase('Offline findings')}"]
     if online is not None:
         parts.append(_compared(online, offline))
+    if offline.lost_offline:
+        tasks = ", ".join(offline.lost_offline)
+        parts.append(
+            phrase(
+                "**Not done without a network:** {tasks}. Each counts for the score as a network "
+                "call does; if nothing is left that works, it is 0.",
+                tasks=tasks,
+            )
+        )
     parts.append(_network(offline))
     if online is not None and (calls := _online_calls(online, heading="")):
         parts.append(calls)

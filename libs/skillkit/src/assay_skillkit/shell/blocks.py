@@ -22,6 +22,8 @@ class BlockCommand:
     """The comment lines right above it, or the one behind it."""
     output: str = ""
     """What the block shows it printing; only blocks with prompts do."""
+    row: int = 0
+    """Where it begins in the block, counted from 0."""
 
     @property
     def command(self) -> str:
@@ -42,7 +44,7 @@ def block_commands(lines: Sequence[str]) -> tuple[BlockCommand, ...]:
 
 def _bare(text: str) -> Iterator[BlockCommand]:
     comments: list[str] = []
-    at = 0
+    at = row = 0
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -53,14 +55,15 @@ def _bare(text: str) -> Iterator[BlockCommand]:
             comments.append(_said(line))
         else:
             end = command_end(text, at)
-            yield _block_command(text[at:end], comments, ())
+            yield _block_command(text[at:end], comments, (), row)
             comments = []
+        row += text.count("\n", at, end) + 1
         at = end + 1
 
 
 def _prompted(lines: Sequence[str]) -> Iterator[BlockCommand]:
     comments: list[str] = []
-    for first, *rows_below in _from_prompt_to_prompt(lines):
+    for start, first, rows_below in _from_prompt_to_prompt(lines):
         line = _PROMPT.sub("", first)
         if not line.strip():
             continue
@@ -69,27 +72,31 @@ def _prompted(lines: Sequence[str]) -> Iterator[BlockCommand]:
             continue
         text = "\n".join([line, *(_PROMPT_TO_GO_ON.sub("", row) for row in rows_below)])
         end = command_end(text)
-        yield _block_command(text[:end], comments, rows_below[text.count("\n", 0, end) :])
+        output = rows_below[text.count("\n", 0, end) :]
+        yield _block_command(text[:end], comments, output, start)
         comments = []
 
 
-def _from_prompt_to_prompt(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+def _from_prompt_to_prompt(lines: Sequence[str]) -> Iterator[tuple[int, str, Sequence[str]]]:
     starts = [at for at, line in enumerate(lines) if _PROMPT.match(line)]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        yield lines[start:end]
+        yield start, lines[start], lines[start + 1 : end]
 
 
 def _said(comment: str) -> str:
     return comment.lstrip("#! ").strip()
 
 
-def _block_command(text: str, comments: Sequence[str], output: Sequence[str]) -> BlockCommand:
+def _block_command(
+    text: str, comments: Sequence[str], output: Sequence[str], row: int
+) -> BlockCommand:
     written = text.strip()
     _, behind = _without_comment(_CONTINUATION.sub(" ", written))
     return BlockCommand(
         written=written,
         comment=" ".join(comments) or behind,
         output="\n".join(output).strip("\n"),
+        row=row,
     )
 
 

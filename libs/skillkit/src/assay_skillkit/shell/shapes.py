@@ -8,20 +8,17 @@ to exchange.
 import posixpath
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from assay_skillkit.file_names import FILE_NAME, extension, is_text_file
 from assay_skillkit.shell.lexer import Fragment, fragments
+from assay_skillkit.shell.purpose import Purpose, purpose
 
-WordKind = Literal["literal", "input", "output", "skill", "value"]
+WordKind = Literal["literal", "input", "output", "skill", "value", "text"]
+"""`text`: a quoted piece or a here-document in which paths of the skill stand."""
 
-_SETUP: Final = re.compile(
-    r"^(?:sudo\s+)?(?:python3?\s+-m\s+)?(?:pip3?|uv(?:\s+pip)?|npm|yarn|pnpm|apt(?:-get)?|brew|conda"
-    r"|cargo|gem)\s+(?:install|add|sync|ci|i|update|upgrade)\b"
-)
-_NO_WORK: Final = re.compile(r"^(?:cd|export|source|chmod|which|git\s+clone|mkdir)\b|^\w+=\S*$|^#")
 _ROOT_NAMES: Final = re.compile(
     r"^(?:\{\{?\s*(?:base_?dir|skill_?(?:dir|root|path))\s*\}?\}"
     r"|\$\{?(?:CLAUDE_)?(?:SKILL_?(?:DIR|ROOT|PATH)|BASE_?DIR)\}?"
@@ -30,15 +27,29 @@ _ROOT_NAMES: Final = re.compile(
     re.IGNORECASE,
 )
 _OUTPUT_FLAG: Final = re.compile(
-    r"^--?(?:o|out|outfile|output|out-?file|output[-_](?:file|path)|dest|destination|save|save-to"
-    r"|target|export|write|report)$"
+    r"^--?(?:o|out|outfile|outdir|output|dest|destination|save|save-to|target|export|write|report"
+    r"|(?:out|output)[-_](?:file|path|dir|directory|folder|name))$"
 )
 _OUTPUT_NAME: Final = re.compile(
     r"out|result|report|summary|dest|target|convert|clean|final|chart|plot|render", re.IGNORECASE
 )
+_MAKER: Final = re.compile(r"(?:make|create|generate|init|new|write)[_-]", re.IGNORECASE)
+"""Begins the name of a program whose first file is what it makes."""
 _PRODUCTS: Final = frozenset({"html", "htm", "md"})
 """Kinds of text files that a command with another kind of input usually makes."""
 _FIXED_NAME: Final = re.compile(r"template|style|theme|config|schema|base|header", re.IGNORECASE)
+_FOLDER: Final = re.compile(r"^(?:\./)?(?!\.)[\w-]+(?:/[\w.-]+)*/$")
+_FOLDER_FLAG: Final = re.compile(r"^--?(?:[\w-]*(?:dir|directory|folder))$")
+_ELSEWHERE: Final = re.compile(
+    r"^(?:~|\$HOME|\$\{HOME\}|/(?!dev/|tmp/|etc/|usr/|var/|proc/|bin/))[\w./-]*/"
+)
+_MADE_UP_PATH: Final = re.compile(r"^/?(?:path/to|your|my|some)/(?:[\w.-]+/)*", re.IGNORECASE)
+_SECRET: Final = re.compile(
+    r"(?:\bYOUR|<[^<>]*|\byour)[\w -]*(?:KEY|TOKEN|SECRET|PASSWORD)|\bsk-(?:\.\.\.|x{3,})",
+    re.IGNORECASE,
+)
+_ROOT_MARK: Final = "\0"
+"""Stands for the skill's folder in a piece of text until it is known where that lies."""
 SKILL_FOLDERS: Final = frozenset({"scripts", "references", "assets", "templates", "resources"})
 _PLACEHOLDER: Final = re.compile(
     r"^(?:<([^<>]+)>|\{\{?\s*([A-Za-z][\w -]*)\s*\}?\}|\$\{?([A-Z][A-Z_]*)\}?|((?:[A-Z]+_)*"
@@ -54,16 +65,35 @@ class Word:
     text: str
     kind: WordKind = "literal"
     name: str = ""
-    """For inputs and outputs the file name as documented; for skill files the path in the skill."""
+    """For inputs and outputs the file name as documented; for skill files the path in the skill;
+    for text the piece with a mark for each path of the skill."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandShape:
     words: tuple[Word, ...]
-    is_setup: bool
-    """Installs something the work needs."""
-    is_work: bool
-    """Does something whose result can be looked at."""
+    purpose: Purpose
+
+    @property
+    def is_setup(self) -> bool:
+        """Installs something the work needs."""
+        return self.purpose == "setup"
+
+    @property
+    def is_work(self) -> bool:
+        """Does something whose result can be looked at."""
+        return self.purpose == "work"
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Places to fill in for which a value has to be made up."""
+        return tuple(dict.fromkeys(word.name for word in self.words if word.kind == "value"))
+
+    @property
+    def secret(self) -> str:
+        """The place to fill in that stands for a key or a password; empty where there is none."""
+        found = (_SECRET.search(word.text) for word in self.words)
+        return next((match.group().strip("<>\"' ") for match in found if match), "")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -83,49 +113,119 @@ class CommandShape:
         return "".join(_render(word, names, skill_root) for word in self.words).strip()
 
 
-def shape_of(
-    command: str, *, skill_name: str, skill_files: Collection[str], samples: Collection[str] = ()
-) -> CommandShape:
-    """Tell the words of a command apart.
+class ShapeReader:
+    """Tells the words of commands apart, for all commands of one skill."""
 
-    Args:
-        command: As documented.
-        skill_name: Name of the skill's folder.
-        skill_files: Paths in the skill, relative to its folder.
-        samples: File names whose content the document shows: those are inputs wherever they stand.
-    """
-    head, newline, rest = command.partition("\n")
-    reader = _Reader(skill_name=skill_name, skill_files=skill_files, samples=samples)
-    words = [word for piece in fragments(head, notation=True) for word in reader.read(piece)]
-    if newline:
-        words.append(Word(newline + rest))
-    is_setup = bool(_SETUP.match(head))
-    return CommandShape(
-        words=tuple(words),
-        is_setup=is_setup,
-        is_work=not is_setup and not _NO_WORK.match(head),
-    )
+    def __init__(
+        self, *, skill_name: str, skill_files: Collection[str], samples: Collection[str] = ()
+    ) -> None:
+        """Look the skill's files over once.
+
+        Args:
+            skill_name: Name of the skill's folder.
+            skill_files: Paths in the skill, relative to its folder.
+            samples: File names whose content the document shows: those are inputs wherever they
+                stand.
+        """
+        self._own = _OwnFiles(skill_name, skill_files)
+        self._samples = frozenset(samples)
+
+    def shape_of(self, command: str) -> CommandShape:
+        """The shape of a command as documented."""
+        reader = _Reader(self._own, self._samples)
+        pieces = _joined(fragments(command, notation="\n" not in command))
+        words = [word for piece in pieces for word in reader.read(piece)]
+        return CommandShape(words=tuple(words), purpose=purpose(command))
+
+
+def _joined(pieces: Iterable[Fragment]) -> Iterator[Fragment]:
+    """`<name>` and the ending right behind it are one word: `<your-file>.csv`."""
+    held: Fragment | None = None
+    for piece in pieces:
+        if held and piece.kind == "bare" and re.fullmatch(r"\.\w{1,5}", piece.text):
+            yield Fragment("placeholder", f"{held.text[:-1]}{piece.text}>")
+            held = None
+            continue
+        if held:
+            yield held
+        held = piece if piece.kind == "placeholder" else None
+        if held is None:
+            yield piece
+    if held:
+        yield held
+
+
+class _OwnFiles:
+    """What the skill brings along, and how documents name it."""
+
+    def __init__(self, skill_name: str, skill_files: Collection[str]) -> None:
+        self.paths = frozenset(skill_files)
+        self._skill_name = skill_name
+        folders = {path.rpartition("/")[0] for path in skill_files if "/" in path}
+        self._folders = frozenset(
+            "/".join(folder.split("/")[:depth])
+            for folder in folders
+            for depth in range(1, folder.count("/") + 2)
+        )
+        tops = sorted({*SKILL_FOLDERS, *(folder.split("/")[0] for folder in folders)})
+        names = "|".join(map(re.escape, tops))
+        self._path_in_text = re.compile(rf"(?<![\w/.~-])(?:\./)?((?:{names})/[\w./-]*\w)")
+        with_name: dict[str, list[str]] = {}
+        for path in skill_files:
+            with_name.setdefault(posixpath.basename(path), []).append(path)
+        self._by_name = {name: found[0] for name, found in with_name.items() if len(found) == 1}
+
+    def text(self, piece: str) -> Word:
+        """A piece that is no single word: paths of the skill are found in it wherever they are."""
+        marked = self._path_in_text.sub(self._marked, piece)
+        return Word(piece, "text", marked) if marked != piece else Word(piece)
+
+    def _marked(self, match: re.Match[str]) -> str:
+        path = match[1]
+        known = path in self.paths or path in self._folders
+        return f"{_ROOT_MARK}/{path}" if known else match[0]
+
+    def path_of(self, path: str) -> str | None:
+        """The path inside the skill, empty for the skill's folder itself, None if not its own."""
+        rooted = _ROOT_NAMES.match(path)
+        if rooted:
+            return path[rooted.end() :].strip("/")
+        folder = f"skills/{self._skill_name}"
+        if path.rstrip("/").endswith(folder):
+            return ""
+        inside = f"{folder}/"
+        if inside in path:
+            return path.split(inside, 1)[1]
+        if path.rstrip("/") in self._folders:
+            return path.rstrip("/")
+        local = posixpath.normpath(path.removeprefix("./").removeprefix(f"{self._skill_name}/"))
+        if local in self.paths:
+            return local
+        if is_program(local) and local in self._by_name:
+            return self._by_name[local]
+        return local if local.split("/")[0] in SKILL_FOLDERS and "/" in local else None
 
 
 class _Reader:
     """Reads a command from left to right, remembering what the next file is for."""
 
-    def __init__(
-        self, *, skill_name: str, skill_files: Collection[str], samples: Collection[str]
-    ) -> None:
-        self._skill_name = skill_name
-        self._skill_files = skill_files
+    def __init__(self, own: _OwnFiles, samples: Collection[str]) -> None:
+        self._own = own
         self._samples = samples
         self._next: WordKind | None = None
         self._inputs: list[str] = []
         self._last = ""
+        self._program = ""
+        """The skill's program that the words behind it are for."""
 
     def read(self, fragment: Fragment) -> Sequence[Word]:
         piece = fragment.text
         if fragment.kind == "optional" or piece == "...":
             return ()
-        if fragment.kind == "operator":
+        if fragment.kind in ("operator", "newline"):
             self._operator(piece)
+        if fragment.kind == "here_body" or "\n" in piece:
+            return (self._own.text(piece),)
         if fragment.kind not in ("bare", "quoted", "placeholder"):
             return (Word(piece),)
         flag, equals, value = piece.partition("=")
@@ -138,11 +238,11 @@ class _Reader:
         if piece.endswith(">"):
             # What goes to a file of its own from standard error is nobody's result.
             self._next = "literal" if self._last == "2" else "output"
-        if re.search(r"[|;]|&&", piece):
-            self._inputs = []
+        if re.search(r"[|;\n]|&&", piece):
+            self._inputs, self._program = [], ""
 
     def _classify(self, piece: str) -> Word:
-        self._last = piece
+        before, self._last = self._last, piece
         if piece.startswith("-") and not piece.startswith("./"):
             self._next = "output" if _OUTPUT_FLAG.match(piece) else None
             return Word(piece)
@@ -150,17 +250,35 @@ class _Reader:
         bare = piece.strip("\"'")
         if expected == "literal":
             return Word(piece)
-        own = self._own_file(bare)
-        if own is not None:
+        own = self._own.path_of(bare)
+        if own is not None and not (expected == "output" and own not in self._own.paths):
+            self._program = self._program or (own if is_program(own) else "")
             return Word(piece, "skill", own)
-        name = bare if FILE_NAME.fullmatch(bare) else _named_by_placeholder(bare)
+        if expected == "output" and re.fullmatch(r"[\w-][\w./-]*\.\w{1,8}", bare):
+            return Word(piece, "output", bare)
+        name = self._name_of_file(bare, before)
         if name is None:
-            return Word(piece)
+            return self._own.text(piece) if piece != bare else Word(piece)
         if not name:
             return Word(piece, "value", bare)
         if name != bare and name.startswith("output"):
             return Word(piece, "output", name)
+        if self._inputs and before.lstrip("-") == extension(name):
+            expected = "output"
         return self._file(piece, name.removeprefix("./"), expected)
+
+    def _name_of_file(self, bare: str, before: str) -> str | None:
+        """What a file or folder is called here; empty for a value; None if it is neither."""
+        local = _MADE_UP_PATH.sub("", bare) if _MADE_UP_PATH.match(bare) else bare
+        if _ELSEWHERE.match(local):
+            local = posixpath.basename(local.rstrip("/")) + ("/" if local.endswith("/") else "")
+        if FILE_NAME.fullmatch(local) or (_FOLDER.match(local) and not local.startswith("/")):
+            return local
+        if _FOLDER_FLAG.match(before) and re.fullmatch(r"[A-Za-z][\w-]*", local):
+            return f"{local}/"
+        if _MADE_UP_PATH.match(bare) and re.fullmatch(r"[\w.-]+", local):
+            return f"{local}/" if "." not in local else local
+        return _named_by_placeholder(bare)
 
     def _file(self, piece: str, name: str, expected: WordKind | None) -> Word:
         if expected == "output" or self._is_product(name):
@@ -170,30 +288,22 @@ class _Reader:
 
     def _is_product(self, name: str) -> bool:
         """Whether a file named without a flag, behind an input, is what the command makes."""
-        if not self._inputs or name in self._samples:
+        if name in self._samples:
             return False
+        if not self._inputs:
+            return _MAKER.match(posixpath.basename(self._program)) is not None
         stem = posixpath.splitext(posixpath.basename(name))[0]
-        if _OUTPUT_NAME.search(stem) or not is_text_file(name):
-            return True
         kind = extension(name)
         is_new = all(extension(given) != kind for given in self._inputs)
+        same_stem = any(posixpath.splitext(posixpath.basename(g))[0] == stem for g in self._inputs)
+        if _OUTPUT_NAME.search(stem) or (is_new and (same_stem or not is_text_file(name))):
+            return True
         return kind in _PRODUCTS and is_new and not _FIXED_NAME.search(stem)
 
-    def _own_file(self, path: str) -> str | None:
-        """The path inside the skill, empty for the skill's folder itself, None if not its own."""
-        rooted = _ROOT_NAMES.match(path)
-        if rooted:
-            return path[rooted.end() :].strip("/")
-        folder = f"skills/{self._skill_name}"
-        if path.rstrip("/").endswith(folder):
-            return ""
-        inside = f"{folder}/"
-        if inside in path:
-            return path.split(inside, 1)[1]
-        local = posixpath.normpath(path.removeprefix("./").removeprefix(f"{self._skill_name}/"))
-        if local in self._skill_files:
-            return local
-        return local if local.split("/")[0] in SKILL_FOLDERS and "/" in local else None
+
+def is_program(path: str) -> bool:
+    """Whether a file of this name is code that an interpreter runs."""
+    return posixpath.splitext(path)[1] in _CODE
 
 
 def _named_by_placeholder(text: str) -> str | None:
@@ -213,9 +323,13 @@ def _named_by_placeholder(text: str) -> str | None:
         return f"output.{_KNOWN_KINDS.get(ending or '', 'txt')}"
     if ending or {"file", "input", "path", "filename"} & set(kinds):
         return f"input.{_KNOWN_KINDS.get(ending or '', 'txt')}"
-    return ""
+    # A variable is for its user to set: what is not a file is left as it is.
+    return None if text.startswith("$") else ""
 
 
+_CODE: Final = frozenset(
+    {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl", ".php", ".r", ".R"}
+)
 _KNOWN_KINDS: Final = {
     "csv": "csv", "tsv": "tsv", "json": "json", "jsonl": "jsonl", "yaml": "yaml", "yml": "yml",
     "xml": "xml", "html": "html", "markdown": "md", "md": "md", "txt": "txt", "log": "log",
@@ -226,6 +340,8 @@ _KNOWN_KINDS: Final = {
 def _render(word: Word, names: Mapping[str, str], skill_root: str) -> str:
     if word.kind == "skill":
         return shlex.quote(posixpath.join(skill_root, word.name) if word.name else skill_root)
+    if word.kind == "text":
+        return word.name.replace(_ROOT_MARK, skill_root)
     if word.kind in {"input", "output"}:
         return shlex.quote(names.get(word.name, word.name))
     if word.kind == "value":
@@ -237,4 +353,6 @@ def _value_for(placeholder: str) -> str:
     kinds = set(re.findall(r"[a-z]+", placeholder.lower()))
     if "url" in kinds:
         return "https://example.com"
+    if "date" in kinds or "day" in kinds:
+        return "2025-01-15"
     return "3" if kinds & _NUMBERS else "example"

@@ -36,6 +36,12 @@ class ReadOnlyFiles(BackendProtocol):
             path: create_file_data(text) for path, text in sorted(files.items())
         }
 
+    def with_files(self, files: Mapping[str, str]) -> "ReadOnlyFiles":
+        """These and those beside them."""
+        both = ReadOnlyFiles(files)
+        both._files |= self._files
+        return both
+
     @override
     def ls(self, path: str) -> LsResult:
         folder = path.rstrip("/") + "/"

@@ -1,10 +1,10 @@
-"""Bundles and traces from the bus's object store."""
+"""Bundles and traces in the bus's object store."""
 
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from assay_contracts.runs import Trace
+from assay_contracts.runs import JudgeTrace, Trace
 from assay_contracts.skills import BundleRef
 from assay_contracts.topology import BucketName
 from assay_judge.ports import StoreFailed
@@ -29,6 +29,17 @@ class StoredTraces:
             return Trace.model_validate_json(data)
         except ValidationError as error:
             raise StoreFailed(f"traces/{key} is no trace: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJudgeTraces:
+    objects: ObjectStore
+
+    async def keep(self, key: str, trace: JudgeTrace) -> None:
+        try:
+            await self.objects.put("judging", key, trace.model_dump_json().encode())
+        except ObjectStoreUnavailable as error:
+            raise StoreFailed(f"judging/{key}: {error}") from error
 
 
 async def _get(objects: ObjectStore, bucket: BucketName, key: str) -> bytes:

@@ -59,6 +59,7 @@ def grading_material(
     made = frozenset(trace.files_made)
     return {
         "run": run_kind,
+        **({"shows": trace.shows} if trace.shows else {}),
         "task": {
             "prompt": task.prompt,
             "input_files": [

@@ -4,17 +4,14 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
-
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.config import JsonDict
+from typing import Final
 
 from assay_contracts.tasks import (
     Check,
     CommandCheck,
     FileCheck,
-    NearMiss,
     PatternCheck,
+    ProgramCheck,
     Task,
     TaskFile,
 )
@@ -34,50 +31,7 @@ MOST_ALIKE: Final = 0.8
 NEAR_MISSES: Final = 2
 """Wanted beside the tasks; a plan with fewer will do."""
 
-_NOT_PLAIN: Final = "is not a plain relative path inside the task's folder"
-
-
-def _without_discriminator(checks: JsonDict) -> None:
-    """Each kind of check names its own `kind`, which is enough to tell them apart.
-
-    The discriminator's mapping would point into `$defs`, which providers never get to see.
-    """
-    items = checks["items"]
-    if isinstance(items, dict):
-        items.pop("discriminator", None)
-
-
-class PlannedTask(BaseModel):
-    """One task as the planner writes it."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-    prompt: str = Field(min_length=20, max_length=8000)
-    """What the agent is asked, in the words of someone who has never heard of the skill."""
-    files: tuple[TaskFile, ...] = Field(default=(), max_length=20)
-    """Input files put into the task's folder beforehand."""
-    success_criterion: str = Field(min_length=10, max_length=2000)
-    """What a good result is, so that a stranger can tell."""
-    checks: tuple[Check, ...] = Field(
-        min_length=1, max_length=10, json_schema_extra=_without_discriminator
-    )
-    """What code checks in the task's folder afterwards; they fail when the work is not done."""
-
-
-class TaskPlan(BaseModel):
-    """The plan: one entry for each task asked for."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
-
-    tasks: tuple[PlannedTask, ...]
-    near_misses: tuple[Annotated[str, Field(min_length=10, max_length=2000)], ...] = Field(
-        default=(), max_length=NEAR_MISSES
-    )
-    """Prompts close to the skill's subject for which it should not be used."""
-
-
-AnyTask = PlannedTask | Task
-"""A task as a planner wrote it, or as it goes on the bus: the rules are the same."""
+NOT_PLAIN: Final = "is not a plain relative path inside the task's folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +49,7 @@ class PlanRules:
         return name_rule(self.skill)
 
     def problems(
-        self, tasks: Sequence[AnyTask], *, task_count: int, known: Sequence[Task] = ()
+        self, tasks: Sequence[Task], *, task_count: int, known: Sequence[Task] = ()
     ) -> tuple[str, ...]:
         """Everything that is wrong with a plan of these tasks, in words its author can act on.
 
@@ -122,6 +76,35 @@ class PlanRules:
             for problem in self._prompt_problems(prompt)
         )
 
+    def outline_problems(
+        self, outlines: int, near_misses: Sequence[str], *, task_count: int
+    ) -> tuple[str, ...]:
+        """What is wrong with a plan in outline."""
+        miscounted = (
+            (f"There are {outlines} outlines; exactly {task_count} are wanted.",)
+            if outlines != task_count
+            else ()
+        )
+        return (*miscounted, *self.near_miss_problems(near_misses))
+
+    def task_problems(
+        self, task: Task, *, others: Sequence[Task], task_count: int
+    ) -> tuple[str, ...]:
+        """What is wrong with one task, beside the others there are."""
+        size = sum(len(file.to_bytes()) for file in task.files)
+        most = LARGEST_PLAN // task_count
+        too_large = f"The input files have {size} bytes together; at most {most} are allowed."
+        return (
+            *(f"{problem[:1].upper()}{problem[1:]}." for problem in self._task_problems(task)),
+            *((too_large,) if size > most else ()),
+            *(
+                f"The task is like one that there is already ({other.prompt[:80]!r}); ask for "
+                "something else, or give other data."
+                for other in others
+                if _alike(task, other)
+            ),
+        )
+
     def _prompt_problems(self, prompt: str) -> Iterator[str]:
         yield from (f"the prompt gives the skill away: {leak}" for leak in self.leaks(prompt))
         copied = overlap(prompt, self.skill.description)
@@ -131,11 +114,11 @@ class PlanRules:
                 f"({copied.longest_run:g} words in a row); say it in other words"
             )
 
-    def _task_problems(self, task: AnyTask) -> Iterator[str]:
+    def _task_problems(self, task: Task) -> Iterator[str]:
         yield from self._prompt_problems(task.prompt)
         for number, file in enumerate(task.files):
-            if not _is_plain_relative(file.path):
-                yield f"the path {file.path!r} {_NOT_PLAIN}"
+            if not is_plain_relative(file.path):
+                yield f"the path {file.path!r} {NOT_PLAIN}"
             if any(file.path == other.path for other in task.files[:number]):
                 yield f"the file {file.path!r} is given twice"
             words = file.content if file.encoding == "text" else ""
@@ -150,38 +133,15 @@ def rules_for(*, skill_name: str, description: str, paths: tuple[str, ...]) -> P
     return PlanRules(HiddenSkill(skill_name, description, paths))
 
 
-def as_tasks(plan: TaskPlan, known: Sequence[Task] = ()) -> tuple[Task, ...]:
-    """The plan as it goes on the bus, numbered on from the tasks there are already."""
-    first = max((int(task.task_id.removeprefix("t")) for task in known), default=0) + 1
-    return tuple(
-        Task(
-            task_id=f"t{number}",
-            prompt=planned.prompt,
-            files=planned.files,
-            success_criterion=planned.success_criterion,
-            checks=planned.checks,
-        )
-        for number, planned in enumerate(plan.tasks, start=first)
-    )
-
-
-def as_near_misses(plan: TaskPlan) -> tuple[NearMiss, ...]:
-    """The near misses as they go on the bus."""
-    return tuple(
-        NearMiss(near_miss_id=f"n{number}", prompt=prompt)
-        for number, prompt in enumerate(plan.near_misses, start=1)
-    )
-
-
-def _size_problems(tasks: Sequence[AnyTask], task_count: int) -> Iterator[str]:
+def _size_problems(tasks: Sequence[Task], task_count: int) -> Iterator[str]:
     if len(tasks) != task_count:
         yield f"The plan has {len(tasks)} tasks; exactly {task_count} are wanted."
-    size = sum(len(file.content.encode()) for task in tasks for file in task.files)
+    size = sum(len(file.to_bytes()) for task in tasks for file in task.files)
     if size > LARGEST_PLAN:
         yield f"The input files have {size} bytes together; at most {LARGEST_PLAN} are allowed."
 
 
-def _repetitions(tasks: Sequence[AnyTask], known: Sequence[Task]) -> Iterator[str]:
+def _repetitions(tasks: Sequence[Task], known: Sequence[Task]) -> Iterator[str]:
     for second, task in enumerate(tasks):
         for first, other in enumerate(tasks[:second]):
             if _alike(task, other):
@@ -193,17 +153,18 @@ def _repetitions(tasks: Sequence[AnyTask], known: Sequence[Task]) -> Iterator[st
 
 def _check_problems(check: Check) -> Iterator[str]:
     path = check.path if isinstance(check, FileCheck | PatternCheck) else None
-    if path is not None and not _is_plain_relative(path):
-        yield f"the check's path {path!r} {_NOT_PLAIN}"
+    if path is not None and not is_plain_relative(path):
+        yield f"the check's path {path!r} {NOT_PLAIN}"
     if isinstance(check, PatternCheck):
         try:
             re.compile(check.pattern)
         except re.error as error:
             yield f"the pattern {check.pattern!r} is no regular expression ({error})"
-    if isinstance(check, CommandCheck):
-        if not check.command.strip():
-            yield "a command check is empty"
-        if "/workspace/skills" in check.command:
+    if isinstance(check, CommandCheck | ProgramCheck):
+        code = check.command if isinstance(check, CommandCheck) else check.source
+        if not code.strip():
+            yield f"a {check.kind} check is empty"
+        if "/workspace/skills" in code:
             yield "a check must look at results, not run the skill again"
 
 
@@ -211,7 +172,8 @@ def _parrots(copied: Overlap) -> bool:
     return copied.longest_run > LONGEST_COPIED_RUN or copied.shared_trigrams > MOST_COPIED
 
 
-def _is_plain_relative(path: str) -> bool:
+def is_plain_relative(path: str) -> bool:
+    """Whether the path keeps to the folder that it is relative to."""
     clean = posixpath.normpath(path)
     return (
         bool(path.strip())
@@ -224,7 +186,7 @@ def _is_plain_relative(path: str) -> bool:
     )
 
 
-def _alike(task: AnyTask, other: AnyTask) -> bool:
+def _alike(task: Task, other: Task) -> bool:
     return _same_words(task.prompt, other.prompt) and _contents(task.files) == _contents(
         other.files
     )

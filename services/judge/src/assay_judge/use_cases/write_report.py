@@ -1,15 +1,12 @@
 from dataclasses import dataclass
-from typing import Final
 
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Result
 from assay_contracts.reports import ReportRequested, ReportWritten
 from assay_judge.domain.prose import as_prose, prose_problems
 from assay_judge.ports import Agents
-from assay_judge.use_cases.drafts import ask_until_accepted, failure_of
+from assay_judge.use_cases.judge_steps import failure_of
 from assay_servicekit.spending import tell_costs
-
-_TRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +16,14 @@ class WriteReport:
     agents: Agents
 
     async def __call__(self, request: ReportRequested) -> Result:
-        session = self.agents.reporter(request.report, tokens=request.token_budget)
-        tell_costs(session.use)
+        job = self.agents.reporting(
+            request.report,
+            problems_of=lambda prose: prose_problems(prose, request.report),
+            tokens=request.token_budget,
+        )
+        tell_costs(job.use)
         try:
-            draft = await ask_until_accepted(
-                session,
-                lambda prose: prose_problems(prose, request.report),
-                tries=_TRIES,
-            )
+            draft = await job.done()
         except AgentFailed as failed:
             return request.failed(failure_of("Report", failed))
         return ReportWritten(
@@ -34,5 +31,5 @@ class WriteReport:
             step_id=request.step_id,
             attempt=request.attempt,
             prose=as_prose(draft),
-            model=session.use(),
+            model=job.use(),
         )

@@ -78,10 +78,9 @@ def attribute_task(
         hindered_steps: Those in whose way stood what is not the skill's.
         results_set_aside: Whether the result has other figures than its programs gave.
     """
-    errors_are_results = _SAYS_SO.search(manual) is not None
+    says_so = errors_are_results(manual)
     runs = tuple(
-        _run(each, errors_are_results=errors_are_results, hindered=each.step in hindered_steps)
-        for each in ran
+        _run(each, errors_are_results=says_so, hindered=each.step in hindered_steps) for each in ran
     )
     if results_set_aside:
         runs = tuple(map(_set_aside, runs, ran))
@@ -89,6 +88,11 @@ def attribute_task(
         return Attribution(kind="without")
     around = bool(runs) and all(run.failed or run.ended == "hindered" for run in runs)
     return Attribution(kind="around" if around else "with", programs=_listed(runs))
+
+
+def errors_are_results(manual: str) -> bool:
+    """Whether the SKILL.md says what exit codes other than 0 mean."""
+    return _SAYS_SO.search(manual) is not None
 
 
 def _listed(runs: tuple[ProgramRun, ...]) -> tuple[ProgramRun, ...]:

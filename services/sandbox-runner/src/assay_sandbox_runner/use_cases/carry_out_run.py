@@ -12,6 +12,7 @@ from typing import Final
 from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, FailureCategory, Result
+from assay_contracts.coverage import Coverage
 from assay_contracts.runs import (
     NetworkCall,
     Package,
@@ -21,6 +22,7 @@ from assay_contracts.runs import (
     RunTimings,
 )
 from assay_contracts.tasks import Task
+from assay_sandbox_runner.domain.coverage import SkillUnderTest, Worked, coverage_of
 from assay_sandbox_runner.domain.crowd import neighbours_shown
 from assay_sandbox_runner.domain.network_calls import (
     attribute_calls,
@@ -47,7 +49,7 @@ from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
-from assay_sandboxes.port import Limits, SandboxProvider, SandboxUnavailable
+from assay_sandboxes.port import SKILLS, Limits, SandboxProvider, SandboxUnavailable
 from assay_servicekit.spending import tell_costs
 from assay_skillkit.names import ascii_label
 
@@ -116,6 +118,7 @@ class CarryOutRun:
             install_failure = await self.install_packages(run.sandbox, request.install)
             tasks, near_misses = await run_both(self._work_on_tasks(run), self.try_near_misses(run))
             calls = await self._network_calls(run, tasks)
+            coverage, tasks = await self._covered(run, tasks)
             packages = await self._compare_packages(run, packages_before)
             candidate = None if install_failure else request.capture
             if candidate:
@@ -128,6 +131,7 @@ class CarryOutRun:
             step_id=request.step_id,
             attempt=request.attempt,
             outcomes=tuple(task.outcome for task in tasks),
+            coverage=coverage,
             network_calls=(shown := listed(calls)),
             network_calls_omitted=len(calls) - len(shown),
             near_misses=near_misses,
@@ -228,6 +232,43 @@ class CarryOutRun:
         texts = await self.bundles.texts(run.skills, (name,))
         skill = await asyncio.to_thread(skill_under_test, name, files, list(texts.values()))
         return attribute_calls(observed, [task.window for task in tasks], skill)
+
+    async def _covered(
+        self, run: OpenRun, tasks: Sequence[TaskRecord]
+    ) -> tuple[Coverage | None, Sequence[TaskRecord]]:
+        """What of the skill that the tasks are about was tried, and the tasks that know of it.
+
+        None where agents are not shown the skill.
+        """
+        name = run.request.skill_name
+        files = run.skills.files.get(name)
+        if files is None or not tasks:
+            return None, tasks
+        texts = await self.bundles.texts(run.skills, (name,))
+        skill = SkillUnderTest(
+            name=name,
+            manual=run.manual,
+            files=files,
+            texts={path.removeprefix(f"{name}/"): text for path, text in texts.items()},
+            root=SKILLS,
+        )
+        by_id = {task.task_id: task for task in run.request.tasks}
+        worked = [
+            Worked(
+                task=by_id[each.trace.task_id],
+                trace=each.trace,
+                folder=each.window.folder,
+                obstacles={
+                    obstacle.step: f"{obstacle.what}: {obstacle.observed}"
+                    for obstacle in reversed(each.trace.obstacles)
+                    if obstacle.step is not None
+                },
+            )
+            for each in tasks
+        ]
+        rehearsed = run.agents.model_use().is_rehearsal
+        coverage, shows = await asyncio.to_thread(coverage_of, skill, worked, rehearsed=rehearsed)
+        return coverage, [each.showing(shows.get(each.trace.task_id)) for each in tasks]
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())

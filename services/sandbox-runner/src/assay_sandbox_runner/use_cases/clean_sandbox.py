@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay_contracts.workbench import WORKBENCH_FOLDER
 from assay_sandbox_runner.domain.result_files import ResultFiles
 from assay_sandboxes.port import (
     SKILLS,
@@ -85,8 +86,8 @@ class CleanSandbox:
         Raises:
             SandboxUnavailable: there is no sandbox, or it was lost.
         """
-        async with self.command_in_folder(command, files, seconds=seconds) as there:
-            return there.ended
+        async with self._folder_of_its_own() as (sandbox, place):
+            return await _run(sandbox, place, command, files, seconds)
 
     async def run_program(self, source: str, files: ResultFiles, *, seconds: float) -> ExecResult:
         """As `run_command`, for a Python program: it sees Python's own modules and our libraries.
@@ -101,13 +102,16 @@ class CleanSandbox:
             return await _run(sandbox, place, command, files, seconds)
 
     @asynccontextmanager
-    async def command_in_folder(
+    async def only_command(
         self, command: str, files: ResultFiles, *, seconds: float
     ) -> AsyncIterator[FilesThere]:
-        """As `run_command`, with a look at what the command leaves in its folder."""
-        async with self._folder_of_its_own() as (sandbox, place):
-            ended = await _run(sandbox, place, command, files, seconds)
-            yield FilesThere(sandbox, f"{place}/task", ended)
+        """As `run_command`, always in the same folder, with a look at what is left there.
+
+        For a sandbox that nothing else runs in.
+        """
+        sandbox = await self._opened()
+        ended = await _run(sandbox, WORKSPACE, command, files, seconds)
+        yield FilesThere(sandbox, WORKBENCH_FOLDER, ended)
 
     async def close(self) -> None:
         self._sandbox = None

@@ -42,7 +42,7 @@ class RunWorkbenchCommand:
             async with (
                 self.places,
                 self.clean_sandboxes.lazily("workbench") as clean,
-                clean.command_in_folder(question.command, files, seconds=question.seconds) as there,
+                clean.only_command(question.command, files, seconds=question.seconds) as there,
             ):
                 return await _what_came_of(there, files)
         except SandboxUnavailable as error:

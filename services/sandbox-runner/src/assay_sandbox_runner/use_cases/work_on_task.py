@@ -2,13 +2,14 @@ import posixpath
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from assay_agentkit.concurrency import run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.attribution import Attribution
+from assay_contracts.coverage import TaskShows
 from assay_contracts.runs import (
     ProducedFile,
     RunRequested,
@@ -72,6 +73,16 @@ class TaskRecord:
     trace: Trace
     outcome: TaskOutcome
     window: TaskWindow
+
+    def showing(self, shows: TaskShows | None) -> "TaskRecord":
+        """The same, with what it shows of what the skill documents."""
+        if shows is None:
+            return self
+        return replace(
+            self,
+            trace=self.trace.model_copy(update={"shows": shows}),
+            outcome=self.outcome.model_copy(update={"shows": shows}),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

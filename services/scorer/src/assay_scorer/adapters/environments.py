@@ -99,7 +99,12 @@ async def remove_unused(connection: AsyncConnection, before: datetime) -> int:
 def as_document(validation: Validation) -> dict[str, object]:
     """What is stored of the validation itself; of approved skills, only the names."""
     document = validation.model_dump(
-        mode="json", exclude={"environment": True, "regressions": {"__all__": {"skill"}}}
+        mode="json",
+        exclude={
+            "environment": True,
+            "known_results": True,
+            "regressions": {"__all__": {"skill"}},
+        },
     )
     for stored, regression in zip(document["regressions"], validation.regressions, strict=True):
         stored["skill"] = regression.skill.name

@@ -10,6 +10,7 @@ from assay_scorer.adapters.full_test_changes import PostgresFullTestChanges
 from assay_scorer.adapters.full_test_queries import PostgresFullTestQueries
 from assay_scorer.adapters.idempotency import claim_key
 from assay_scorer.adapters.outbox import PostgresOutboxChanges
+from assay_scorer.adapters.results import PostgresResults
 from assay_scorer.adapters.runtime_versions import (
     PostgresRuntimeVersionChanges,
     PostgresRuntimeVersionQueries,
@@ -23,6 +24,7 @@ class PostgresTransaction(
     PostgresValidationChanges,
     PostgresRuntimeVersionChanges,
     PostgresFullTestChanges,
+    PostgresResults,
     PostgresAuditLog,
     PostgresOutboxChanges,
 ):

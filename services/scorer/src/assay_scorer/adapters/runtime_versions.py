@@ -103,6 +103,7 @@ def _approved(row: Row[*tuple[object, ...]]) -> ApprovedSkill:
             "tasks": row.tasks,
             "grades": {grade["task_id"]: grade["grade"] for grade in row.grades or ()},
             "dependencies": manifest.dependencies,
+            "description": manifest.description,
             "time_limit_s": time_limit(manifest).total_seconds(),
         }
     )

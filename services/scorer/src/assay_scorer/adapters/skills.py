@@ -19,7 +19,7 @@ from assay_scorer.adapters.database import Repository, TransactionPart
 from assay_scorer.adapters.environments import STORED
 from assay_scorer.adapters.full_test_queries import last_full_test
 from assay_scorer.adapters.skill_statements import SKILL, STATUS, listing, pattern_of
-from assay_scorer.adapters.tables import RevisionRow, SkillRow, ValidationRow, table_of
+from assay_scorer.adapters.tables import ResultRow, RevisionRow, SkillRow, ValidationRow, table_of
 from assay_scorer.domain.progress import fraction_done
 from assay_scorer.domain.review import SkillUnderReview
 from assay_scorer.domain.revisions import Revision
@@ -196,7 +196,7 @@ class PostgresSkillChanges(TransactionPart):
         )
 
     async def delete_skill(self, skill_id: UUID) -> None:
-        for table in (ValidationRow, RevisionRow):
+        for table in (ResultRow, ValidationRow, RevisionRow):
             await self._connection.execute(delete(table).where(table.skill_id == skill_id))
         await self._connection.execute(delete(SkillRow).where(SkillRow.id == skill_id))
 

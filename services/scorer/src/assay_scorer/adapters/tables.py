@@ -245,6 +245,21 @@ class FullTestSkillRow(Base):
     completed_at: Mapped[datetime | None]
 
 
+class ResultRow(Base):
+    """How an approved skill fared in layer 2. The key is the digest of what that rests on.
+
+    Kept with the end of another skill's validation, which must not fail because this one was
+    deleted meanwhile; so it refers to nothing.
+    """
+
+    __tablename__ = "results"
+
+    skill_id: Mapped[UUID] = mapped_column(Uuid, primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    document: Mapped[dict[str, object]]
+
+
 class AuditRow(Base):
     """Who did what. It outlives what it is about, so it refers to nothing."""
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from assay_contracts.reports import DependencyMode
+from assay_contracts.reports import DependencyMode, RegressionMode
 from assay_scorer.domain.money import MoneyRules
 
 
@@ -29,6 +29,7 @@ class AdmissionRules:
     """What a skill has to add to pass, in grades; none means that nothing is demanded."""
 
     money: MoneyRules = field(default_factory=MoneyRules)
+    regression_mode: RegressionMode = "changed"
 
     def room(self, under_way: UnderWay) -> int:
         """How many more validations may start."""

@@ -25,6 +25,7 @@ the moves that all of them make.
 """
 
 from datetime import datetime
+from typing import Final
 
 from assay_contracts.base import Failure
 from assay_contracts.grades import RunGraded
@@ -50,6 +51,10 @@ from assay_scorer.domain.spending import charged
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
+
+FOUND_MARK: Final = 50.0
+"""Below this trigger score a rehearsed skill is judged by its score: whoever is not found for most
+of what it is for has failed, whatever could have been exercised."""
 
 
 def decide(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
@@ -105,6 +110,7 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "wants_control": admitted.control,
             "min_lift": admitted.min_lift,
             "money": admitted.money,
+            "regression_mode": admitted.regression_mode,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -154,7 +160,13 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
     scored = validation.model_copy(update={"scores": scores, "conflicts": found})
     if (uninstalled := scored.uninstalled) is not None:
         return _without_dependencies(scored, uninstalled, now)
-    if any(defect.main_path for defect in scored.defects):
+    if (shown := scored.rehearsal_shows) is not None:
+        if shown.outcome == "failed":
+            return conclude(scored, "failed", shown.reason, now)
+        if shown.outcome == "unknown" and (shown.offers_nothing or scores.trigger >= FOUND_MARK):
+            unscored = scored.model_copy(update={"scores": None})
+            return conclude(unscored, "inconclusive", shown.reason, now)
+    elif any(defect.main_path for defect in scored.defects):
         return conclude(scored, "failed", reasons.defective(scored.defects), now)
     if scores.completion >= ONLINE_PASS_MARK:
         if scored.forbidden:
@@ -179,9 +191,13 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
         return conclude(unscored, "inconclusive", reason, now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
     if not approved or scored.is_full_test:
-        reason = reasons.reached(scores) + reasons.hindered_in_part(scored.hindered)
+        reason = (
+            reasons.reached(scores)
+            + reasons.exercised_by_rehearsal(scored.rehearsal_shows)
+            + reasons.hindered_in_part(scored.hindered)
+        )
         return conclude(scored, "passed", reason, now)
-    return layer2.ask_for_regressions(scored, approved)
+    return layer2.begin(scored, approved, now)
 
 
 def _without_dependencies(validation: Validation, failed: Installation, now: datetime) -> Decision:

@@ -4,10 +4,12 @@ from uuid import UUID
 
 from assay_contracts.base import Model, ModelUse
 from assay_contracts.grades import DONE_GRADE, RunGraded, is_done
+from assay_contracts.reports import RegressionCause
 from assay_contracts.runs import MountedSkill, RunFinished
 from assay_contracts.skills import BundleRef, Dependencies
 from assay_contracts.tasks import Task, TaskId
 from assay_scorer.domain.hindrances import Hindered, hindered_tasks
+from assay_scorer.domain.results import StoredResult
 
 
 def version_label(number: int) -> str:
@@ -25,6 +27,8 @@ class ApprovedSkill(Model):
     """Of each task in the offline run of the validation it was approved by."""
     dependencies: Dependencies = Dependencies()
     """As it declares them."""
+    description: str = ""
+    """By which agents find it; empty in environments from before this was kept."""
     time_limit_s: float
 
 
@@ -79,8 +83,17 @@ class Regression(Model):
     """An approved skill tested again on the candidate."""
 
     skill: ApprovedSkill
+    stood: StoredResult | None = None
+    """The result that stands, where nothing that it rests on has changed: nothing is run."""
+    run_because: tuple[RegressionCause, ...] = ()
+    """Otherwise: what has changed."""
     run: RunFinished | None = None
     graded: RunGraded | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known how the skill fares."""
+        return self.stood is not None or self.graded is not None
 
     @property
     def failed_tasks(self) -> tuple[TaskId, ...]:

@@ -2,7 +2,7 @@
 
 from assay_contracts.base import Model
 from assay_contracts.grades import RunGraded
-from assay_contracts.reports import DependencyMode, ReportWritten
+from assay_contracts.reports import DependencyMode, RegressionMode, ReportWritten
 from assay_contracts.runs import RunFinished
 from assay_contracts.validations import ValidationPlanned
 from assay_scorer.domain.environment import Environment
@@ -21,6 +21,8 @@ class Admitted(Model):
     min_lift: float | None = None
     """What a skill has to add to pass, in grades; none means that nothing is demanded."""
     money: MoneyRules = MoneyRules()
+    regression_mode: RegressionMode = "changed"
+    """Which approved skills are run in layer 2: those for which something changed, or all."""
 
 
 class Cancelled(Model):

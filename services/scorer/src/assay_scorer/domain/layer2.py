@@ -9,23 +9,31 @@ from assay_contracts.base import Result
 from assay_contracts.grades import RunGraded
 from assay_contracts.runs import RunFinished
 from assay_scorer.domain import mending, reasons
-from assay_scorer.domain.decisions import Decision, conclude, enter, with_items
-from assay_scorer.domain.environment import ApprovedSkill, Regression
+from assay_scorer.domain.decisions import Decision, conclude, dropping, enter, with_items
+from assay_scorer.domain.environment import ApprovedSkill
 from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.what_changed import looked_up
 from assay_scorer.domain.work import clean_up, work_for
 from assay_scorer.domain.work_items import WorkItem
 
 
-def ask_for_regressions(validation: Validation, approved: list[ApprovedSkill]) -> Decision:
-    """Test these skills again, all side by side."""
-    items = tuple(WorkItem(what="regression", skill=each.name) for each in approved)
-    asked = validation.model_copy(
+def begin(validation: Validation, approved: list[ApprovedSkill], now: datetime) -> Decision:
+    """Test again, all side by side, those of these skills for which something changed."""
+    regressions = tuple(looked_up(validation, skill) for skill in approved)
+    items = tuple(
+        WorkItem(what="regression", skill=each.skill.name)
+        for each in regressions
+        if each.stood is None
+    )
+    asked = dropping(validation, validation.awaited).model_copy(
         update={
             "step": "regression",
-            "regressions": tuple(Regression(skill=each) for each in approved),
+            "regressions": regressions,
             "pieces": (*items, *validation.control_items),
         }
     )
+    if not items:
+        return _all_known(asked, now)
     return Decision(asked).and_say(*(work_for(asked, item) for item in items))
 
 
@@ -43,15 +51,17 @@ def regression_graded(
 ) -> Decision:
     """A skill was graded again; the last one leads to the verdict, or to mending."""
     after = with_items(with_regression(validation, item, {"graded": graded}), item)
-    if after.awaited:
-        return Decision(after)
+    return Decision(after) if after.awaited else _all_known(after, now)
+
+
+def _all_known(after: Validation, now: datetime) -> Decision:
+    """It is known of every approved skill how it fares."""
     assert after.scores is not None
     if not after.broken and after.untestable:
         unscored = after.model_copy(update={"scores": None})
         return conclude(unscored, "inconclusive", reasons.hindered_again(after.untestable), now)
     if not after.broken:
-        tested = len(after.regressions)
-        reason = f"{reasons.reached(after.scores)} All {tested} approved skills still work on it."
+        reason = f"{reasons.reached(after.scores)} {reasons.still_work(after)}"
         return conclude(after, "passed", reason, now)
     installs = mending.remedy(after)
     if not installs:

@@ -103,7 +103,12 @@ def mended(validation: Validation) -> Validation:
     again = {retest.skill: retest for retest in validation.mending.retests}
     regressions = tuple(
         each.model_copy(
-            update={"run": again[each.skill.name].run, "graded": again[each.skill.name].graded}
+            update={
+                "stood": None,
+                "run_because": each.run_because or ("environment",),
+                "run": again[each.skill.name].run,
+                "graded": again[each.skill.name].graded,
+            }
         )
         for each in validation.regressions
     )

@@ -8,6 +8,7 @@ from assay_contracts.runs import Installation, InstallFailureCause
 from assay_contracts.scores import ONLINE_PASS_MARK, OVERALL_PASS_MARK, Scores
 from assay_scorer.domain.dependencies import PackageChanges
 from assay_scorer.domain.environment import Regression
+from assay_scorer.domain.exercise import Exercised
 from assay_scorer.domain.hindrances import Hindered, told
 from assay_scorer.domain.validation import Validation
 
@@ -109,6 +110,21 @@ _INSTALL_FAILURES: Final[Mapping[InstallFailureCause, str]] = {
 
 def reached(scores: Scores) -> str:
     return f"The overall score {scores.overall:g} reaches {OVERALL_PASS_MARK:g}."
+
+
+def exercised_by_rehearsal(shown: Exercised | None) -> str:
+    """What was tried, behind the score, where no LLM took part."""
+    return f" No language model took part: {shown.reason}" if shown else ""
+
+
+def still_work(validation: Validation) -> str:
+    """Of approved skills none of which is broken."""
+    stood = sum(each.stood is not None for each in validation.regressions)
+    tested = len(validation.regressions) - stood
+    if not stood:
+        return f"All {tested} approved skills still work on it."
+    unchanged = f"{stood} approved skills were not run: nothing that their results rest on changed."
+    return f"All {tested} that were run still work on it; {unchanged}" if tested else unchanged
 
 
 def breaks(validation: Validation) -> str:

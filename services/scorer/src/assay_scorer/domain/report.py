@@ -14,13 +14,16 @@ from assay_contracts.reports import (
     RunReport,
 )
 from assay_contracts.runs import Package, RunFinished, RunKind
+from assay_contracts.tasks import TaskId
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
 from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.ledger import cost_report
 from assay_scorer.domain.provenance import removed, unmet
 from assay_scorer.domain.requirements import key_of
+from assay_scorer.domain.scoring import lost_offline
 from assay_scorer.domain.triggering import trigger_report
 from assay_scorer.domain.validation import STAGES, Validation
+from assay_scorer.domain.what_changed import regression_rule
 
 REASONS_SHOWN = 500
 
@@ -56,6 +59,7 @@ def build_report(validation: Validation) -> Report:
         control=_control(validation),
         runtime_version=version_label(validation.environment.runtime_version),
         regressions=tuple(_regressions(validation)),
+        regression_rule=regression_rule(validation),
         prose=validation.prose,
         models=validation.models,
         costs=cost_report(validation.ledger, validation.money, validation.token_budget),
@@ -130,7 +134,12 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_added=_added(run.packages_before, run.packages_after),
                 installations=run.installations,
                 timings=run.timings,
+                lost_offline=_lost(validation) if kind == "offline" else (),
             )
+
+
+def _lost(validation: Validation) -> tuple[TaskId, ...]:
+    return lost_offline(validation.observed) if validation.observed else ()
 
 
 def _control(validation: Validation) -> ControlReport | None:
@@ -173,7 +182,17 @@ def _mending(validation: Validation) -> MendingReport | None:
 def _regressions(validation: Validation) -> Iterable[RegressionReport]:
     changes = validation.package_changes
     for each in validation.regressions:
-        if each.graded is not None:
+        if each.stood is not None:
+            yield RegressionReport(
+                skill_id=each.skill.skill_id,
+                skill_name=each.skill.name,
+                passed=each.stood.passed,
+                tasks=each.stood.tasks,
+                stood=True,
+                tested_in=each.stood.validation_id,
+                tested_at=each.stood.at,
+            )
+        elif each.graded is not None:
             yield RegressionReport(
                 skill_id=each.skill.skill_id,
                 skill_name=each.skill.name,
@@ -188,6 +207,7 @@ def _regressions(validation: Validation) -> Iterable[RegressionReport]:
                     )
                     for grade in each.graded.grades
                 ),
+                run_because=each.run_because,
                 explained_by=changes.explaining(each.skill.name) if each.failed_tasks else (),
             )
 

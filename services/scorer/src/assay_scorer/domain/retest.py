@@ -19,6 +19,11 @@ class Retest(Model):
     graded: RunGraded | None = None
 
     @property
+    def is_known(self) -> bool:
+        """Whether it is known how the skill fares."""
+        return self.graded is not None
+
+    @property
     def models(self) -> tuple[ModelUse, ...]:
         uses = (self.run.model if self.run else None, self.graded.model if self.graded else None)
         return tuple(use for use in uses if use is not None)

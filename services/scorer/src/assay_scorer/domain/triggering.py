@@ -2,6 +2,7 @@
 
 from assay_contracts.reports import ChosenInstead, NearMissReport, TriggerReport
 from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.what_changed import triggers_taken
 
 
 def trigger_report(validation: Validation) -> TriggerReport | None:
@@ -31,4 +32,5 @@ def trigger_report(validation: Validation) -> TriggerReport | None:
             for each in run.near_misses
             if each.near_miss_id in prompts
         ),
+        taken=triggers_taken(validation),
     )

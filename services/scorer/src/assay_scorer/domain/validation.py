@@ -8,7 +8,13 @@ from uuid import UUID
 from assay_contracts.attribution import Defect
 from assay_contracts.base import Lane, Model, ModelUse
 from assay_contracts.grades import RunGraded
-from assay_contracts.reports import DependencyConflict, DependencyMode, InstalledPackage, Prose
+from assay_contracts.reports import (
+    DependencyConflict,
+    DependencyMode,
+    InstalledPackage,
+    Prose,
+    RegressionMode,
+)
 from assay_contracts.runs import Installation, RunFinished
 from assay_contracts.scores import OVERALL_PASS_MARK, Scores
 from assay_contracts.skills import (
@@ -27,9 +33,11 @@ from assay_scorer.domain.control import Control
 from assay_scorer.domain.defects import defects, says_too_little, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression
+from assay_scorer.domain.exercise import Exercised, exercised
 from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 from assay_scorer.domain.ledger import Ledger, summed
 from assay_scorer.domain.money import MoneyRules
+from assay_scorer.domain.results import StoredResult
 from assay_scorer.domain.retest import Mending, Retest
 from assay_scorer.domain.time_limits import time_limit
 from assay_scorer.domain.work_items import WorkItem
@@ -80,6 +88,9 @@ class Validation(Model):
     token_budget: int | None = None
     """What models may use for the whole of it; none means no bound."""
     money: MoneyRules = MoneyRules()
+    regression_mode: RegressionMode = "changed"
+    known_results: tuple[StoredResult, ...] = ()
+    """Of approved skills: looked up when layer 2 may begin, and not stored with the validation."""
     ledger: Ledger = ()
     """What every attempt has cost."""
 
@@ -166,6 +177,7 @@ class Validation(Model):
             tasks=self.tasks,
             grades={grade.task_id: grade.grade for grade in grades},
             dependencies=self.manifest.dependencies,
+            description=self.manifest.description,
             time_limit_s=time_limit(self.manifest).total_seconds(),
         )
 
@@ -224,6 +236,7 @@ class Validation(Model):
             online=self.online,
             online_grades=self.online_graded.grades,
             offline=self.offline,
+            offline_grades=self.offline_graded.grades if self.offline_graded else (),
         )
 
     @property
@@ -231,6 +244,14 @@ class Validation(Model):
         """Tasks of the online run that were not done, for no fault of the skill."""
         grades = self.online_graded.grades if self.online_graded else ()
         return hindered_tasks("online", self.online, grades)
+
+    @property
+    def rehearsal_shows(self) -> Exercised | None:
+        """What the online run shows of the documented; None where an LLM did it."""
+        run = self.online
+        if run is None or run.coverage is None or run.model is None or not run.model.is_rehearsal:
+            return None
+        return exercised(run.coverage)
 
     @property
     def uninstalled(self) -> Installation | None:
@@ -265,7 +286,7 @@ class Validation(Model):
     @property
     def layer2_passed(self) -> bool | None:
         """None until it is known, and when there was no cause to find out."""
-        graded = all(each.graded is not None for each in self.regressions)
+        graded = all(each.is_known for each in self.regressions)
         if self.verdict in (None, "inconclusive") or not self.layer1_passed or not graded:
             return None
         if self.is_full_test:
@@ -281,6 +302,13 @@ class Validation(Model):
     def untestable(self) -> tuple[Regression, ...]:
         """The approved skills that only a limit of ours kept from completing their tasks."""
         return tuple(each for each in self.regressions if each.hindered and not each.is_broken)
+
+    @property
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """Every skill that agents see, by name and description, built-in neighbours apart."""
+        name = self.skill_name
+        approved = ((each.name, each.description) for each in self.environment.approved)
+        return (*(each for each in approved if each[0] != name), (name, self.manifest.description))
 
     @property
     def _declared(self) -> dict[str, Dependencies]:
@@ -335,12 +363,17 @@ class Validation(Model):
 
     @property
     def tasks_done(self) -> int:
-        """In layer 2: approved skills tested again. In layer 1 only the runner knows."""
-        again = self._tested_again
-        return sum(each.graded is not None for each in again)
+        """Of `tasks_total`. While a run of layer 1 is under way, only the runner knows."""
+        if again := self._tested_again:
+            return sum(each.is_known for each in again)
+        if self.step in ("online_run", "offline_run") or self.online is None:
+            return 0
+        run = self.offline if self.step == "offline_grading" else self.online
+        return len(run.outcomes) if run else 0
 
     @property
     def tasks_total(self) -> int:
+        """The tasks; in layer 2, the approved skills."""
         return len(self._tested_again) or len(self.tasks)
 
     @property

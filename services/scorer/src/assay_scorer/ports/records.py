@@ -14,6 +14,7 @@ from assay_scorer.ports.full_tests import (
     FullTestUnderWay,
 )
 from assay_scorer.ports.outbox import CleanupRequests, Outbox
+from assay_scorer.ports.results import ResultChanges
 from assay_scorer.ports.runtime_versions import (
     Environments,
     RuntimeVersionChanges,
@@ -37,6 +38,7 @@ class Transaction(
     FullTestStart,
     FullTestEnd,
     FullTestUnderWay,
+    ResultChanges,
     AuditLog,
     Outbox,
     CleanupRequests,

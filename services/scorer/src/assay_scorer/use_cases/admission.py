@@ -44,6 +44,7 @@ class AdmitQueued:
             control=self.rules.control,
             min_lift=self.rules.min_lift,
             money=self.rules.money,
+            regression_mode=self.rules.regression_mode,
         )
         decisions = [decide(validation, admitted, now) for validation in queued]
         for decision in decisions:

@@ -15,9 +15,11 @@ from assay_scorer.domain.inputs import ConductorInput, WorkerResult
 from assay_scorer.domain.progress import progress_of
 from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.domain.validation import Validation
+from assay_scorer.domain.what_changed import may_begin_layer2, results_of
 from assay_scorer.domain.work import clean_up_again
 from assay_scorer.ports.outbox import CleanupRequests, Outbox
 from assay_scorer.ports.reports import Reports, Signer
+from assay_scorer.ports.results import ResultChanges
 from assay_scorer.ports.timing import Clock
 from assay_scorer.ports.transactions import Transactions
 from assay_scorer.ports.validations import ProgressNotes
@@ -34,7 +36,7 @@ FIRST_CLEANUP_PAUSE: Final = timedelta(minutes=1)
 LONGEST_CLEANUP_PAUSE: Final = timedelta(hours=1)
 
 
-class AdvanceTransaction(AdmissionTransaction, FullTestEndTransaction, Protocol):
+class AdvanceTransaction(AdmissionTransaction, FullTestEndTransaction, ResultChanges, Protocol):
     pass
 
 
@@ -75,6 +77,10 @@ class Advance:
         if validation is None:
             await clean_up_after_deletion(transaction, validation_id, given, now)
             return ()
+        if may_begin_layer2(validation):
+            approved = [each.skill_id for each in validation.environment.approved]
+            known = tuple(await transaction.known_results(approved))
+            validation = validation.model_copy(update={"known_results": known})
         decision = decide(validation, given, now)
         after = decision.validation
         if after == validation:
@@ -84,6 +90,7 @@ class Advance:
         if after.step == "done" != validation.step:
             # The report is there before anybody is told of it.
             await self.keep_report(after)
+            await transaction.keep_results(results_of(after))
         await transaction.save_decision(decision, now)
         progress: list[Message] = [progress_of(after)]
         if after.step == "done":
