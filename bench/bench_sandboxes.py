@@ -14,12 +14,16 @@ from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.bubblewrap.process_one.launcher import STAGE
-from assay_sandboxes.port import Limits
+from assay_sandboxes.port import Environment
 from assay_testkit.runner import Runner, a_run, a_task
 from bench.report import Bench
 
 ROUNDS: Final = 25
 RATIO_BAR: Final = 5.0
+LARGE_BAR: Final = 1.2
+FOLDERS: Final = 100
+FILES: Final = 20_000
+FILE_BYTES: Final = 53_000
 NETWORKS: Final[tuple[NetworkMode, ...]] = ("open", "blocked")
 _BINDS: Final = frozenset({"--bind", "--ro-bind"})
 _LAUNCHERS: Final = (
@@ -39,15 +43,23 @@ async def run(bench: Bench) -> None:
                 await _one_after_another(bench, provider, skills, network)
             for number in (5, 20):
                 await _side_by_side(bench, provider, skills, number)
+            await _on_a_large_environment(bench, provider, skills, Path(folder))
         finally:
             await provider.close()
         await _three_tasks(bench, Path(folder) / "runner")
 
 
-async def _use(provider: BubblewrapProvider, skills: Path, network: NetworkMode) -> float:
+async def _use(
+    provider: BubblewrapProvider,
+    skills: Path,
+    network: NetworkMode,
+    environment: Environment | None = None,
+) -> float:
     """Create, run one command, delete; the milliseconds that took."""
     began = time.perf_counter()
-    async with provider.open(name="bench", skills=skills, network=network) as sandbox:
+    async with provider.open(
+        name="bench", skills=skills, network=network, environment=environment
+    ) as sandbox:
         assert (await sandbox.execute("true")).exit_code == 0
     return (time.perf_counter() - began) * 1000
 
@@ -66,12 +78,33 @@ async def _one_after_another(
     bench.hold(f"ratio ({network})", median / bare_median, RATIO_BAR, "times")
 
 
+async def _on_a_large_environment(
+    bench: Bench, provider: BubblewrapProvider, skills: Path, folder: Path
+) -> None:
+    """What an environment holds is nowhere copied, so that its size costs nothing."""
+    layer = folder / "layer"
+    for number in range(FOLDERS):
+        (layer / f"folder-{number}").mkdir(parents=True)
+        for file in range(FILES // FOLDERS):
+            (layer / f"folder-{number}" / f"file-{file}").write_bytes(os.urandom(FILE_BYTES))
+    large = Environment(name="large", digest="0" * 64, layers=(layer,))
+    on_large, on_none = [], []
+    for _ in range(ROUNDS):
+        on_large.append(await _use(provider, skills, "blocked", large))
+        on_none.append(await _use(provider, skills, "blocked"))
+    ratio = statistics.median(on_large) / statistics.median(on_none)
+    size = f"{FILES * FILE_BYTES / 1024**3:.1f} GB in {FILES} files"
+    bench.hold(f"opened on {size}, against on nothing", ratio, LARGE_BAR, "times")
+
+
 def _bare_bwrap() -> float:
     """`bwrap` with the namespaces and the mounts of a sandbox, but for what is staged for it."""
-    bare = [*_LAUNCHERS, *layout.bwrap_arguments(Limits())]
+    bare = [*_LAUNCHERS, *layout.bwrap_arguments()]
     for position in reversed(range(len(bare) - 2)):
-        if bare[position] in _BINDS and bare[position + 1].startswith(f"{STAGE}/"):
-            del bare[position : position + 3]
+        kind, source, target = bare[position : position + 3]
+        if kind in _BINDS and source.startswith(f"{STAGE}/"):
+            may_be_written = kind == "--bind"
+            bare[position : position + 3] = ["--tmpfs", target] if may_be_written else []
     began = time.perf_counter()
     subprocess.run(
         [str(bwrap_path()), *bare, "--", "true"],

@@ -174,7 +174,8 @@ class Platform:
             case ReportRequested():
                 return WriteReport(agents=self._agents)
             case _:
-                return CleanUp(provider=self._provider)
+                runner = Runner(self._provider, self.folder / "runner", store)
+                return CleanUp(environments=runner.environments)
 
     def runner(self, store: Store) -> CarryOutRun:
         run = Runner(self._provider, self.folder / "runner", store).use_case(

@@ -124,6 +124,8 @@ def _rates_are_not_limited() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("ASSAY_UPLOADS_PER_MINUTE", "1000000")
         environment.setenv("ASSAY_AUTH_FAILURES_PER_MINUTE", "1000000")
+        # What skills install comes from their own wheels; no test asks an index.
+        environment.setenv("PIP_NO_INDEX", "1")
         yield
 
 

@@ -17,6 +17,8 @@ from nats.aio.msg import Msg
 
 from assay_cli.embedded.stack import Stack
 from assay_contracts.full_tests import FullTestCompleted, FullTestView
+from assay_contracts.topology import JETSTREAM_PREFIX, BucketName
+from assay_servicekit.objects import ObjectStore
 from assay_testkit.servers import private_folder
 from assay_testkit.slow_skill import slow_skill
 from assay_testkit.waiting import until
@@ -161,11 +163,20 @@ async def test_a_cancelled_full_test_ends_at_once_and_leaves_the_skills_as_they_
     (fact,) = await said_of(facts, view.full_test_id)
     assert (fact.status, fact.counts) == ("cancelled", view.counts)
     assert await approved(admin) == before
-    snapshots = admin.stack.data.state("sandbox-runner") / "snapshots"
     # Those of the two versions stay; what the full tests left goes.
     await until(
-        lambda: sum(path.is_dir() for path in snapshots.iterdir()) <= 2,
+        lambda: environments_there(admin),
         why="what the full tests left is gone",
         timeout_s=PATIENCE_S,
-        every_s=0.1,
+        every_s=0.5,
     )
+
+
+async def environments_there(admin: "Admin") -> bool:
+    """Whether there are those of the two versions, and no others."""
+    bus = await nats.connect(admin.stack.bus_url("sandbox-runner"))
+    objects = ObjectStore(lambda: bus, lambda: bus.jetstream(prefix=JETSTREAM_PREFIX))
+    buckets: tuple[BucketName, ...] = ("environments", "kept-environments")
+    there = [len([each async for each in objects.everything(bucket)]) for bucket in buckets]
+    await bus.close()
+    return there == [0, 2]

@@ -9,16 +9,14 @@ import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.bubblewrap.bwrap import bwrap_path
-from assay_sandboxes.bubblewrap.host.snapshots import copy_tree
 from assay_sandboxes.guest import processes
 from assay_sandboxes.network_probe import Probe
-from assay_sandboxes.port import Limits, Sandbox, SnapshotMissing
+from assay_sandboxes.port import Base, Environment, Limits
 from assay_sandboxes.remote.guest_client import GuestClient
 from assay_sandboxes.remote.leases import Leases, LeaseTerms
 from assay_sandboxes.remote.retries import Retries, RetryPolicy
@@ -78,8 +76,6 @@ class FolderProvider:
         machine = FolderMachine(self._folder / "machines" / order.name, order)
         machine.folder.parent.mkdir(parents=True, exist_ok=True)
         self._machines[order.name] = machine
-        if order.snapshot is not None:
-            await copy_tree(self._folder / order.snapshot, machine.folder)
         for name in ("opt", "workspace", "home", "tmp", "etc"):
             (machine.folder / name).mkdir(parents=True, exist_ok=True)
         (machine.folder / "tmp").chmod(0o1777)
@@ -95,6 +91,12 @@ class FolderProvider:
         there = [machine for machine in self._machines.values() if machine.folder.exists()]
         return [machine for machine in there if labels.items() <= machine.labels.items()]
 
+    async def base(self) -> Base:
+        no_skills = self._folder / "no-skills"
+        no_skills.mkdir(parents=True, exist_ok=True)
+        async with self.open(name="base", skills=no_skills, network="open") as sandbox:
+            return await sandbox.base()
+
     @asynccontextmanager
     async def open(
         self,
@@ -102,36 +104,23 @@ class FolderProvider:
         name: str,
         skills: Path,
         network: NetworkMode,
-        base: str | None = None,
+        environment: Environment | None = None,
         limits: Limits | None = None,
-    ) -> AsyncIterator[Sandbox]:
-        if base is not None:
-            await self.keep_snapshot(base)
-        async with self._leases.hold(name, snapshot=base, blocked=network == "blocked") as machine:
+    ) -> AsyncIterator[RemoteSandbox]:
+        async with self._leases.hold(name, snapshot=None, blocked=network == "blocked") as machine:
             sandbox = RemoteSandbox(
                 machine.name,
                 KIND,
                 GuestClient(machine, RETRIES),
                 limits or Limits(),
-                base=base,
-                take_snapshot=partial(self._take, machine),
+                environment=environment,
             )
             try:
                 await sandbox.start(skills, network, Probe())
+                await sandbox.lay_in(environment.layers if environment else ())
                 yield sandbox
             finally:
                 sandbox.end()
-
-    async def _take(self, machine: FolderMachine, name: str) -> None:
-        await self.delete_snapshot(name)
-        await copy_tree(machine.folder, self._folder / name)
-
-    async def keep_snapshot(self, name: str) -> None:
-        if not (self._folder / name).is_dir():
-            raise SnapshotMissing(f"there is no snapshot {name!r}")
-
-    async def delete_snapshot(self, name: str) -> None:
-        shutil.rmtree(self._folder / name, ignore_errors=True)
 
     async def sweep(self) -> list[str]:
         return (await self._leases.sweep()).removed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_sandboxes.conformance.under_test import REAL_SHELL, ProviderUnderTest, python
+from assay_sandboxes.conformance.under_test import MADE_UP, REAL_SHELL, ProviderUnderTest, python
 from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.port import NotOffline, SandboxUnavailable
 from assay_sandboxes.remote.lease_owner import LeaseOwner
@@ -58,43 +58,29 @@ async def test_where_only_what_is_listed_may_be_reached_daytona_is_told_the_list
     assert not shut.params.get("networkAllowList")
 
 
-async def test_skills_go_there_in_one_transfer_and_only_if_they_are_not_there(
+async def test_skills_go_there_in_one_transfer(
     double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
     (daytona.skills / "greeter" / "manual.txt").write_bytes(os.urandom(500_000))
-    async with daytona.open() as sandbox:
-        (first,) = double.uploaded
-        await sandbox.snapshot("candidate")
-    async with daytona.open(base="candidate"):
-        second = double.uploaded[-1]
-    assert first > 500_000
-    assert second < 50_000
+    async with daytona.open():
+        (only,) = double.uploaded
+    assert only > 500_000
 
 
-async def test_a_skill_that_was_tampered_with_in_a_snapshot_is_sent_again(
+async def test_an_environment_is_laid_in_once_and_again_when_its_snapshot_is_gone(
     double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
-    async with daytona.open() as sandbox:
-        await sandbox.snapshot("candidate")
+    environment = await daytona.environment()
+    for _ in range(2):
+        async with daytona.open(environment=environment) as sandbox:
+            assert MADE_UP in await sandbox.packages()
     (kept,) = double.snapshots.values()
-    manual = kept.files.path / "workspace" / "skills" / "greeter" / "SKILL.md"
-    manual.chmod(0o644)
-    manual.write_text("do evil")
-    async with daytona.open(base="candidate") as sandbox:
-        assert (await sandbox.execute("cat skills/greeter/SKILL.md")).stdout == "# Greeter\n"
-
-
-async def test_what_a_run_left_lying_about_is_not_in_the_snapshot(
-    double: DaytonaDouble, daytona: ProviderUnderTest
-) -> None:
-    async with daytona.open() as sandbox:
-        await sandbox.execute("echo x > /workspace/answer; echo x > /tmp/scrap; echo x > ~/kept")
-        await sandbox.snapshot("candidate")
-    (kept,) = double.snapshots.values()
+    assert kept.name == f"assay-env-{environment.digest}"
     assert [path.name for path in (kept.files.path / "workspace").iterdir()] == ["skills"]
     assert list((kept.files.path / "tmp").iterdir()) == []
-    assert list((kept.files.path / "opt" / "assay" / "runs").iterdir()) == []
-    assert (kept.files.path / "home" / "agent" / "kept").exists()
+    double.snapshots.clear()
+    async with daytona.open(environment=environment) as sandbox:
+        assert MADE_UP in await sandbox.packages()
 
 
 async def test_commands_cannot_gain_rights(daytona: ProviderUnderTest) -> None:

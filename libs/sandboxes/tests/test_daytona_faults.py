@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from assay_contracts.runs import NetworkMode
 from assay_sandboxes.conformance.under_test import LIMITS, ProviderUnderTest
 from assay_sandboxes.daytona.provider import DaytonaProvider
-from assay_sandboxes.port import NotOffline, SandboxUnavailable
+from assay_sandboxes.port import Environment, NotOffline, SandboxUnavailable
 from assay_sandboxes.remote.retries import RetryPolicy
 from assay_testkit.daytona.double import DaytonaDouble
 from assay_testkit.daytona.provider import providing
@@ -65,27 +66,28 @@ async def test_a_quota_that_stays_full_is_given_up(double: DaytonaDouble, skills
 
 
 async def test_a_snapshot_that_never_becomes_active_is_deleted(
-    double: DaytonaDouble, skills: Path
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
+    environment = await daytona.environment()
     double.faults.snapshot_never_active = 1.0
     policy = RetryPolicy(first_pause=0.02, snapshot_patience=0.5)
-    async with (
-        providing(double, policy=policy) as provider,
-        provider.open(name="one", skills=skills, network="open") as sandbox,
-    ):
+    async with providing(double, policy=policy) as provider:
         with pytest.raises(SandboxUnavailable, match="still snapshotting"):
-            await sandbox.snapshot("candidate")
+            async with provider.open(
+                name="one", skills=daytona.skills, network="open", environment=environment
+            ):
+                pytest.fail("it was opened")
     assert double.snapshots == {}
 
 
 async def test_a_snapshot_that_went_to_sleep_is_woken(
     double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
-    async with daytona.open() as sandbox:
-        await sandbox.snapshot("candidate")
-    (kept,) = double.snapshots.values()
+    environment = await daytona.environment()
+    async with daytona.open(environment=environment):
+        (kept,) = double.snapshots.values()
     kept.state = "inactive"
-    async with daytona.open(base="candidate") as sandbox:
+    async with daytona.open(environment=environment) as sandbox:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
 
 
@@ -120,26 +122,16 @@ async def test_a_sweep_takes_what_has_expired_whoever_owns_it(
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
 
 
-async def test_a_sweep_takes_snapshots_past_their_time(double: DaytonaDouble, skills: Path) -> None:
-    async with providing(double, snapshot_ttl=timedelta(0)) as provider:
-        async with provider.open(name="one", skills=skills, network="open") as sandbox:
-            await sandbox.snapshot("candidate")
-        assert await provider.sweep() == ["candidate"]
-    assert double.snapshots == {}
-
-
-async def test_a_kept_snapshot_outlives_its_time_until_it_is_deleted(
-    double: DaytonaDouble, skills: Path
+async def test_a_sweep_takes_snapshots_past_their_time(
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
+    environment = await daytona.environment()
     async with providing(double, snapshot_ttl=timedelta(0)) as provider:
-        async with provider.open(name="one", skills=skills, network="open") as sandbox:
-            await sandbox.snapshot("candidate")
-        for _ in range(2):
-            await provider.keep_snapshot("candidate")
-        assert await provider.sweep() == ["candidate"]
-        async with provider.open(name="two", skills=skills, network="open", base="candidate"):
+        async with provider.open(
+            name="one", skills=daytona.skills, network="open", environment=environment
+        ):
             pass
-        await provider.delete_snapshot("candidate")
+        assert await provider.sweep() == [f"env-{environment.digest}"]
     assert double.snapshots == {}
 
 
@@ -175,8 +167,6 @@ async def main(url, skills):
         name = f"killed-{number}"
         async with provider.open(name=name, skills=Path(skills), network="open") as one:
             print("opened", flush=True)
-            if number % 2:
-                await one.snapshot(f"killed-{number}")
             await one.execute("sleep 60")
     await asyncio.gather(*(use(number) for number in range(6)))
 
@@ -184,20 +174,23 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def one_run(provider: DaytonaProvider, skills: Path, number: int) -> str:
-    """A small run; says how it ended."""
+async def one_run(provider: DaytonaProvider, base: Environment, skills: Path, number: int) -> str:
+    """A small run, some of them in an environment; says how it ended."""
     network: NetworkMode = "open" if number % 2 else "blocked"
+    environment = replace(base, digest=f"{number:064}") if number % 10 == 1 else None
     try:
         async with provider.open(
-            name=f"run-{number}", skills=skills, network=network, limits=LIMITS
+            name=f"run-{number}",
+            skills=skills,
+            network=network,
+            environment=environment,
+            limits=LIMITS,
         ) as sandbox:
             assert network == "open" or "Blocked by Daytona" in sandbox.proof().proof
             result = await sandbox.execute(f"echo {number} >> out; cat out")
             assert result.stdout == f"{number}\n"
             calls = await sandbox.network_calls()
             assert calls == []
-            if number % 10 == 1:
-                await sandbox.snapshot(f"run-{number}")
     except NotOffline:
         return "not offline"
     except SandboxUnavailable:
@@ -222,8 +215,9 @@ async def killed_runner(double: DaytonaDouble, skills: Path) -> None:
 
 @pytest.mark.timeout(240)
 async def test_whatever_fails_nothing_is_left_and_nothing_is_taken_for_proven(
-    double: DaytonaDouble, skills: Path
+    double: DaytonaDouble, daytona: ProviderUnderTest
 ) -> None:
+    environment, skills = await daytona.environment(), daytona.skills
     chance = random.Random(7)  # noqa: S311 - the same moments each time
     async with providing(double, most=16, snapshot_ttl=timedelta(0)) as provider:
         await killed_runner(double, skills)
@@ -234,7 +228,7 @@ async def test_whatever_fails_nothing_is_left_and_nothing_is_taken_for_proven(
 
         async def carry_out(number: int) -> None:
             async with slots:
-                task = asyncio.create_task(one_run(provider, skills, number))
+                task = asyncio.create_task(one_run(provider, environment, skills, number))
                 patience = chance.uniform(0.0, 2.0) if number % 7 == 0 else None
                 await asyncio.wait([task], timeout=patience)
                 task.cancel()

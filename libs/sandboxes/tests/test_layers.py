@@ -9,7 +9,9 @@ import pytest
 
 import assay_sandboxes
 from assay_sandboxes.guest import (
+    base_listing,
     commands_program,
+    home_listing,
     package_inventory,
     probe_program,
     survey,
@@ -80,7 +82,8 @@ def test_what_is_neutral_about_remote_sandboxes_knows_no_service(path: Path) -> 
 
 def test_a_guest_is_sent_what_runs_there_and_nothing_else() -> None:
     sent = {path for path in program_files() if path.startswith("assay_sandboxes/guest/")}
-    started = [commands_program, workspace_program, probe_program, package_inventory, survey]
+    started = [commands_program, workspace_program, probe_program, survey]
+    started += [package_inventory, home_listing, base_listing]
     pending = [Path(str(program.__file__)) for program in started]
     runs = {PACKAGE / "guest" / "__init__.py"}
     while pending:

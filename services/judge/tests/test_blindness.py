@@ -174,6 +174,12 @@ def test_the_rule_that_the_planner_is_told_is_the_one_that_is_applied() -> None:
     assert leaks("Merge them with PDF Tools.", hidden("pdf-tools"))
 
 
+def test_a_skill_named_after_a_kind_of_file_lets_tasks_name_such_files() -> None:
+    skill = hidden("pdf", "Merges and splits portable documents.")
+    assert leaks("Put `a.pdf` and `b.pdf` together into `all.pdf`.", skill) == ()
+    assert leaks("Use the pdf skill on `a.pdf`.", skill)
+
+
 async def test_the_planner_is_told_how_the_rule_reads_for_this_skill() -> None:
     heard: list[str] = []
 

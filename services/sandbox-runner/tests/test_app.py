@@ -15,7 +15,7 @@ from assay_contracts.validations import CleanupFinished, CleanupRequested, Valid
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.app import create_app
 from assay_sandbox_runner.settings import Settings
-from assay_sandbox_runner.workers.sweep import sweeping
+from assay_sandbox_runner.workers.sweep import FAILED, sweeping
 from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.port import SandboxUnavailable
 from assay_servicekit.bus import Bus
@@ -61,8 +61,9 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
         "online", skill, tasks=(a_task("t1", FileCheck(path="report.txt")),), capture="candidate"
     )
     service = create_app(settings)
-    async with started(scorer.bus), service.before(), started(service.bus):
-        await scorer.bus.objects.put("bundles", skill.bundle.key, store.objects[skill.bundle.key])
+    ingest = Bus(ServiceSettings(nats_url=SecretStr(fresh_nats_server.url("ingest"))), "ingest")
+    async with started(scorer.bus), started(ingest), service.before(), started(service.bus):
+        await ingest.objects.put("bundles", skill.bundle.key, store.objects[skill.bundle.key])
         await scorer.bus.say(request)
         result = await asyncio.wait_for(scorer.runs.get(), PATIENCE_S)
 
@@ -80,22 +81,25 @@ async def test_run_asked_for_on_the_bus(fresh_nats_server: RunningNats, settings
 
 
 class Unsteady(FakeProvider):
-    """Fails every other sweep, and tells when it has been asked for one."""
+    """Fails its first sweeps, and tells when it has been asked for one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sweeps: asyncio.Queue[None] = asyncio.Queue()
-        self._failing: Iterator[bool] = iter([True, False, False])
+        self._failures: Iterator[Exception] = iter(
+            [SandboxUnavailable("not now"), RecursionError("too deep")]
+        )
 
     async def sweep(self) -> list[str]:
         self.sweeps.put_nowait(None)
-        if next(self._failing, False):
-            raise SandboxUnavailable("not now")
+        if failure := next(self._failures, None):
+            raise failure
         return ["left-behind"]
 
 
-async def test_sweeping_goes_on_after_a_failure(tmp_path: Path) -> None:
+async def test_sweeping_goes_on_after_any_failure_and_counts_it(tmp_path: Path) -> None:
     provider, bundles = Unsteady(), BundlesOnDisk(Store(), tmp_path)
+    before = FAILED.labels("sandboxes")._value.get()
 
     async with sweeping(
         sandboxes=provider.sweep,
@@ -104,6 +108,7 @@ async def test_sweeping_goes_on_after_a_failure(tmp_path: Path) -> None:
     ):
         for _ in range(3):
             await asyncio.wait_for(provider.sweeps.get(), PATIENCE_S)
+    assert FAILED.labels("sandboxes")._value.get() == before + 2
 
 
 def test_unknown_sandbox_is_refused_at_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 )
 
 from assay_contracts.base import Work
+from assay_contracts.grades import RunGraded
 from assay_contracts.runs import Package, RunFinished, RunRequested
 from assay_contracts.skills import Dependencies
 from assay_contracts.validations import CleanupRequested, ValidationCompleted, ValidationPlanned
@@ -37,6 +38,7 @@ from assay_testkit.scorer import (
     gone_wrong,
     planned_by_llm,
     well_done,
+    worked_by_llm,
 )
 
 NAMES = ("alpha", "beta", "gamma")
@@ -79,7 +81,8 @@ class Bus(RuleBasedStateMachine):
         self.validation: Validation = a_validation()
         if full_test and approved:
             self.validation = a_full_test(environment)
-        self._take(Admitted(environment=environment, control=True, min_lift=min_lift))
+        admitted = Admitted(environment=environment, control=True, min_lift=min_lift, repeats=2)
+        self._take(admitted)
         return self.queue[-1]
 
     def _take(self, given: ConductorInput) -> None:
@@ -103,6 +106,10 @@ class Bus(RuleBasedStateMachine):
         result = well_done(work, grade=grade, calls=calls, used=used)
         if isinstance(result, ValidationPlanned) and self.controlled:
             result = planned_by_llm(result)
+        if isinstance(result, RunGraded) and self.controlled:
+            result = worked_by_llm(result)
+        if isinstance(result, RunFinished) and self.controlled:
+            result = worked_by_llm(result)
         if isinstance(result, RunFinished):
             result = self._with_packages(work, result, puts_back=not used)
             if result.candidate:
@@ -179,7 +186,7 @@ class Bus(RuleBasedStateMachine):
         assert open_now.items() <= newest.items()
         assert bool(open_now) == (self.validation.step != "done")
         several = len(self.validation.awaited) > 1
-        assert not several or self.validation.step in ("regression", "mending")
+        assert not several or self.validation.step in ("regression", "mending", "repeating")
 
     @invariant()
     def a_control_needs_an_llm_and_a_verdict_only_waits_where_a_lift_is_demanded(self) -> None:
@@ -189,6 +196,20 @@ class Bus(RuleBasedStateMachine):
         if self.validation.step != "done" and not self.validation.awaited:
             assert self.validation.min_lift is not None
             assert self.validation.passes_because is not None
+
+    @invariant()
+    def repeats_need_an_llm_are_bounded_and_are_asked_for_once(self) -> None:
+        repeats = self.validation.repeats
+        if repeats is not None:
+            assert self.controlled
+            assert len(repeats.tries) == 2
+        numbers = {work.step_id for work in self.queue if ".repeat_run." in work.step_id}
+        assert len(numbers) <= 2
+
+    @invariant()
+    def each_attempt_is_charged_once(self) -> None:
+        charged = [(each.key, each.attempt) for each in self.validation.ledger]
+        assert len(charged) == len(set(charged))
 
     @invariant()
     def a_full_test_works_in_the_background_and_leaves_the_others_alone(self) -> None:
@@ -204,7 +225,7 @@ class Bus(RuleBasedStateMachine):
         if self.validation.verdict == "passed" and not self.validation.is_full_test:
             assert self.validation.layer1_passed
             assert self.validation.layer2_passed
-            assert all(each.graded for each in self.validation.regressions)
+            assert all(each.is_known for each in self.validation.regressions)
             assert len(self.validation.regressions) == len(self.validation.environment.approved)
 
     @invariant()

@@ -13,7 +13,9 @@ from assay_contracts.skills import Sha256
 EnvironmentDigest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """Same digest, same environment: layers and results are shared by it."""
 LockedEcosystem = Literal["pip", "npm"]
-MOST_LISTED: Final = 100
+PackageSource = Literal["index", "bundle"]
+"""Where its bytes came from: the package index, or the files of a skill."""
+MOST_LISTED: Final = 50
 """Of a long list, a message carries so many; the rest is counted."""
 
 
@@ -25,6 +27,7 @@ class LockedPackage(Model):
     version: str = Field(max_length=200)
     sha256: Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
     """Of the wheel or the tarball."""
+    source: PackageSource = "index"
     place: str = Field(default="", max_length=1000)
     """For npm, the folder below `node_modules` that it lies in."""
     skills: tuple[str, ...] = ()
@@ -71,9 +74,10 @@ class EnvironmentLock(Model):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
-    def is_bare(self) -> bool:
-        """Whether it is the base and nothing else."""
-        return not self.packages and not self.files
+    def contents(self) -> frozenset[Sha256]:
+        """The digests of all that it is made from."""
+        made_from = (*(each.sha256 for each in self.packages), *(f.sha256 for f in self.files))
+        return frozenset(made_from)
 
     def without(self, skills: Collection[str]) -> "EnvironmentLock":
         """What is left when the parts of these skills are taken away.

@@ -10,6 +10,7 @@ from assay_contracts.base import Model, ModelUse, Result, Work
 from assay_contracts.confidence import Confidence
 from assay_contracts.costs import CostReport
 from assay_contracts.coverage import Coverage
+from assay_contracts.environments import SealedEnvironment
 from assay_contracts.grades import Grade
 from assay_contracts.runs import (
     CountsNetworkCalls,
@@ -52,6 +53,8 @@ class RunReport(CountsNetworkCalls, Model):
     packages_added: tuple[Package, ...]
     installations: tuple[Installation, ...] = ()
     """What the skill declares and was installed before the tasks."""
+    sealed: SealedEnvironment | None = None
+    """What later runs have of what it installed, and what was left behind."""
     timings: RunTimings | None
     lost_offline: tuple[TaskId, ...] = ()
     """In an offline run: tasks that were done online and less here, which its score counts."""

@@ -219,6 +219,8 @@ class Package(Model):
     requires: tuple[str, ...] = ()
     """What its metadata says it needs: `name[extra]>=1; extra == "x"` for pip, `name@range` for
     npm, names for the system. In a result, only where it leads to something that changed."""
+    place: str = ""
+    """For npm, the folder below the shared `node_modules` that it lies in; empty elsewhere."""
 
 
 class Installation(Model):

@@ -24,7 +24,17 @@ from assay_contracts.validations import (
 
 ServiceName = Literal["ingest", "sandbox-runner", "judge", "scorer", "gateway"]
 StreamName = Literal["FACTS", "RESULTS", "WORK", "DEAD"]
-BucketName = Literal["uploads", "bundles", "traces", "judging", "reports"]
+BucketName = Literal[
+    "uploads",
+    "bundles",
+    "traces",
+    "judging",
+    "reports",
+    "environments",
+    "contents",
+    "kept-environments",
+    "kept-contents",
+]
 
 SubscriberName = Literal["observer"]
 """Another system that listens: it has a bus user, an account and a durable consumer of this name,
@@ -155,6 +165,12 @@ BUCKETS: Final = (
     Bucket("traces", ttl=None),
     Bucket("judging", ttl=timedelta(days=30)),
     Bucket("reports", ttl=None),
+    # Locks by name, and the packages and files they are made of by their digest: those that wait
+    # for an approval, and those of runtime versions.
+    Bucket("environments", ttl=timedelta(days=7)),
+    Bucket("contents", ttl=timedelta(days=7)),
+    Bucket("kept-environments", ttl=None),
+    Bucket("kept-contents", ttl=None),
 )
 
 WORKERS: Final[dict[type[Work], ServiceName]] = {
@@ -172,6 +188,13 @@ _QUESTIONS: Final[tuple[type[Message], ...]] = (
     *full_tests.QUESTIONS,
 )
 """What the gateway asks of the records."""
+
+_OF_ENVIRONMENTS: Final[tuple[BucketName, ...]] = (
+    "environments",
+    "contents",
+    "kept-environments",
+    "kept-contents",
+)
 
 GRANTS: Final[dict[ServiceName, Grant]] = {
     "gateway": Grant(
@@ -206,8 +229,9 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         asks=(),
         answers=workbench.QUESTIONS,
         listens=(),
-        reads=("bundles",),
-        writes=("traces",),
+        reads=("bundles", *_OF_ENVIRONMENTS),
+        writes=("traces", *_OF_ENVIRONMENTS),
+        deletes=_OF_ENVIRONMENTS,
     ),
     "scorer": Grant(
         says=(*WORK_MESSAGES, *PUBLIC_FACTS, ValidationProgressed, FullTestProgressed),

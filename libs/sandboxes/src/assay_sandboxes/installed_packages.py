@@ -36,13 +36,14 @@ def in_order(packages: Iterable[Package]) -> tuple[Package, ...]:
 
 
 def _packages(entries: Iterable[Entry], interpreter: Mapping[str, str]) -> Iterator[Package]:
-    for ecosystem, name, version, needs in entries:
+    for ecosystem, name, version, needs, place in entries:
         yield Package.model_validate(
             {
                 "ecosystem": ecosystem,
                 "name": name,
                 "version": version,
                 "requires": tuple(applying(needs, interpreter)) if ecosystem == "pip" else needs,
+                "place": place,
             }
         )
 

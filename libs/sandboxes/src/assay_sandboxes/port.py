@@ -1,12 +1,13 @@
 """What is needed from a sandbox, whoever provides it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
+from assay_contracts.environments import EnvironmentDigest, EnvironmentLock
 from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import NetworkMode, NetworkProblem, Package, SandboxKind, SandboxProof
 
@@ -22,6 +23,9 @@ COMMAND_CHARS: Final = 200
 UNKNOWN_PLACE: Final = "unknown"
 """Where a call went that only the kernel counted."""
 
+SEALED_AT: Final = 946_684_800
+"""When every file of a sealed layer says it was changed: the year 2000, in seconds since 1970."""
+
 FileProblem = Literal[
     "file_not_found", "permission_denied", "is_directory", "invalid_path", "too_large"
 ]
@@ -31,12 +35,66 @@ class SandboxUnavailable(Exception):
     """The platform could not give or keep the sandbox; it makes the run inconclusive."""
 
 
-class SnapshotMissing(SandboxUnavailable):
-    """There is no snapshot of that name."""
+class EnvironmentMissing(SandboxUnavailable):
+    """There is no environment of that name."""
 
 
 class NotOffline(SandboxUnavailable):
     """A sandbox whose network was to be blocked is not proven to be blocked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What every sandbox of a provider has from the start."""
+
+    name: str
+    """Changes whenever what is there changes."""
+    python: str
+    """Path of its Python, inside."""
+    python_version: str
+    """`3.11`."""
+    commands: frozenset[str] = frozenset()
+    """What can be run by name."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Of the modules that installed packages could hide, which package they belong to."""
+    owner: int | None = None
+    """Whom the files of layers have to belong to on this machine; none means whoever runs this."""
+    is_this_machine: bool = False
+    """Whether what this machine's own package managers fetch is meant for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """A sealed environment, as folders on this machine's disk."""
+
+    name: str
+    """What people know it by."""
+    digest: EnvironmentDigest
+    layers: tuple[Path, ...] = ()
+    """What shows in the home folder, the lowest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedEnvironment:
+    """What a run starts from."""
+
+    lock: EnvironmentLock
+    """All of it, with what only other skills' runs see."""
+    environment: Environment
+    """What this run sees of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedRun:
+    """A run whose sandbox is still open, as far as sealing needs it."""
+
+    skill: str
+    before: Sequence[Package]
+    after: Sequence[Package]
+    declared: Collection[str]
+    """Names of packages that the skill declares, as far as they are known."""
+    bundles: Path
+    """Where the skills' files lie on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +119,19 @@ class ExecResult:
             return self.stdout or self.stderr
         separator = "" if self.stdout.endswith("\n") else "\n"
         return self.stdout + separator + self.stderr
+
+
+@dataclass(frozen=True, slots=True)
+class HomeFile:
+    """A file of a sandbox's home folder."""
+
+    path: str
+    """Below it."""
+    size: int
+    changed_at: int
+    """Seconds since 1970; `SEALED_AT` for what a sealed layer brought."""
+    data: bool
+    """Whether its rights and its first bytes are those of data, not of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +192,12 @@ class Limits:
     file_bytes: int = 256 * 1024**2
     """Largest file that may be written, uploaded or downloaded."""
     workspace_bytes: int = 512 * 1024**2
+    workspace_files: int = 100_000
+    """How many files, folders and links may lie in each of the workspace and the temporary
+    folder."""
     home_bytes: int = 2 * 1024**3
-    """What may be installed: the environment that a snapshot keeps."""
+    """What may be installed, beyond the environment that the sandbox starts from."""
+    home_files: int = 250_000
 
     def of_each_command(self) -> dict[str, int]:
         """What one command and whatever it starts may use, by the names that `guest` knows."""
@@ -165,11 +240,10 @@ class Sandbox(Protocol):
         Empty where calls are not observed; `proof().watched` tells the two apart.
         """
 
-    async def snapshot(self, name: str) -> None:
-        """Keep the environment (what was installed), not the workspace, under `name`.
+    async def home_files(self) -> tuple[HomeFile, ...]:
+        """What lies in the home folder now, sealed layers included, the first of many.
 
-        Ends every process that commands left running. Replaces a snapshot of that name. The
-        workspace may be empty afterwards.
+        As the sandbox itself tells it: evidence for people, never a list of what to keep.
         """
 
     def proof(self) -> SandboxProof:
@@ -177,10 +251,17 @@ class Sandbox(Protocol):
 
 
 class SandboxProvider(Protocol):
-    """Gives sandboxes and keeps their snapshots."""
+    """Gives sandboxes."""
 
     @property
     def kind(self) -> SandboxKind: ...
+
+    async def base(self) -> Base:
+        """What every sandbox has from the start.
+
+        Raises:
+            SandboxUnavailable: nobody can tell now.
+        """
 
     def open(
         self,
@@ -188,7 +269,7 @@ class SandboxProvider(Protocol):
         name: str,
         skills: Path,
         network: NetworkMode,
-        base: str | None = None,
+        environment: Environment | None = None,
         limits: Limits | None = None,
     ) -> AbstractAsyncContextManager[Sandbox]:
         """A new sandbox, destroyed on every way out, cancellation included.
@@ -197,30 +278,19 @@ class SandboxProvider(Protocol):
             name: what it is for; shows in its id. Two sandboxes may have one name.
             skills: a folder with one folder for each skill, read-only inside at `SKILLS`.
             network: a `blocked` sandbox is proven to be so before it is given.
-            base: the snapshot whose environment to start from; none means the base environment.
+            environment: what is installed from the start; none means nothing beyond the base.
             limits: the defaults where none are given.
 
         Raises:
             NotOffline: the network was to be blocked and is not proven to be.
-            SandboxUnavailable: the sandbox cannot be had, or the snapshot does not exist.
+            SandboxUnavailable: the sandbox cannot be had.
         """
-
-    async def keep_snapshot(self, name: str) -> None:
-        """Exempt a snapshot from its time to live; it stays until it is deleted or replaced.
-
-        Raises:
-            SnapshotMissing: there is none of that name.
-            SandboxUnavailable: it cannot be kept now.
-        """
-
-    async def delete_snapshot(self, name: str) -> None:
-        """Delete a snapshot; one that does not exist is deleted already."""
 
     async def sweep(self) -> list[str]:
-        """Remove what dead processes left behind and snapshots past their time.
+        """Remove what dead processes left behind, and what is too old to be of use.
 
         Returns:
-            The ids of the sandboxes and the names of the snapshots that were removed.
+            The names of what was removed.
 
         Raises:
             SandboxUnavailable: something cannot be removed; says what, and removes the rest.

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,8 +44,10 @@ from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
+from assay_sandboxes.environments.environments import Environments
 from assay_sandboxes.port import SKILLS, Limits, SandboxProvider
 from assay_servicekit.objects import ObjectMissing
+from assay_testkit.environments import FolderStore
 
 SnapshotWork = TypeVar("SnapshotWork", CleanupRequested, KeepRequested)
 
@@ -87,11 +88,16 @@ COUNTED: Final[tuple[Check, ...]] = (
 
 def bundle_of(name: str, files: Mapping[str, str]) -> bytes:
     """A bundle as ingest makes them: files below one folder; what starts with `#!` can be run."""
+    return zipped(name, {path: content.encode() for path, content in files.items()})
+
+
+def zipped(name: str, files: Mapping[str, bytes]) -> bytes:
+    """As `bundle_of`, of files that may hold anything."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for path, content in sorted(files.items()):
             entry = zipfile.ZipInfo(f"{name}/{path}")
-            entry.external_attr = (0o100755 if content.startswith("#!") else 0o100644) << 16
+            entry.external_attr = (0o100755 if content.startswith(b"#!") else 0o100644) << 16
             archive.writestr(entry, content)
     return target.getvalue()
 
@@ -172,6 +178,7 @@ class Runner:
         bundles = BundlesOnDisk(self.store, self.folder)
         return CarryOutRun(
             provider=self.provider,
+            environments=self.environments,
             bundles=bundles,
             neighbours=builtin_neighbours(),
             traces=self.store,
@@ -196,10 +203,20 @@ class Runner:
             snapshot_ttl=SNAPSHOT_TTL,
         )
 
+    @property
+    def environments(self) -> Environments:
+        """Those that runs leave, below the runner's folder."""
+        return Environments(
+            self.folder / "environments",
+            FolderStore(self.folder / "store"),
+            self.provider,
+            time_to_live=SNAPSHOT_TTL,
+        )
+
     def clean_sandboxes(self) -> CleanSandboxes:
         return CleanSandboxes(
             provider=self.provider,
-            tools=lay_out_tools(Path(tempfile.gettempdir()) / "assay-testkit-tools"),
+            tools=lay_out_tools(self.folder),
             limits=Limits(output_bytes=OUTPUT_BYTES),
         )
 

@@ -1,6 +1,7 @@
 """Made-up validations, and results of workers, for tests of anything that is about them."""
 
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 from assay_contracts.base import Failure, ModelUse, Result, Role, Work
@@ -32,6 +33,7 @@ from assay_scorer.domain.inputs import Admitted, ConductorInput
 from assay_scorer.domain.revisions import Revision, new_validation
 from assay_scorer.domain.validation import Validation
 
+RunOrGrades = TypeVar("RunOrGrades", RunFinished, RunGraded)
 NOW = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 BUNDLE = BundleRef(key="bundle", sha256="a" * 64, size=10)
 
@@ -178,6 +180,13 @@ def planned_by_llm(plan: ValidationPlanned) -> ValidationPlanned:
     return plan.model_copy(
         update={"model": plan.model.model_copy(update={"model": "openai:test-model"})}
     )
+
+
+def worked_by_llm(result: RunOrGrades) -> RunOrGrades:
+    """The same result, with a model of a provider."""
+    assert result.model is not None
+    model = result.model.model_copy(update={"model": "openai:test-model"})
+    return result.model_copy(update={"model": model})
 
 
 def gone_wrong(work: Work, category: str = "sandbox") -> Result:

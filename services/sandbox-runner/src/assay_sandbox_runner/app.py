@@ -8,6 +8,7 @@ from assay_rehearsal.model import model_label, open_model
 from assay_sandbox_runner.adapters.bundles import BundlesOnDisk
 from assay_sandbox_runner.adapters.deepagents_backend import OUTPUT_BYTES
 from assay_sandbox_runner.adapters.document_reader import read_documents
+from assay_sandbox_runner.adapters.environments import StoredEnvironments
 from assay_sandbox_runner.adapters.executor import DeepAgentsForRun
 from assay_sandbox_runner.adapters.neighbours import builtin_neighbours
 from assay_sandbox_runner.adapters.patterns import find_passages, find_pattern
@@ -30,6 +31,7 @@ from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.try_on_workbench import RunWorkbenchCommand, TryTaskChecks
 from assay_sandbox_runner.use_cases.work_on_task import WorkOnTask
 from assay_sandbox_runner.workers.sweep import sweeping
+from assay_sandboxes.environments.environments import Environments
 from assay_sandboxes.port import SKILLS, SandboxProvider
 from assay_sandboxes.providers import open_provider
 from assay_servicekit.bus import Bus
@@ -57,10 +59,16 @@ def create_app(settings: Settings) -> Service:
         at_once=2 * settings.concurrency,
     )
     bundles = BundlesOnDisk(bus.objects, settings.state_dir)
+    environments = Environments(
+        settings.state_dir / "environments",
+        StoredEnvironments(bus.objects),
+        provider,
+        time_to_live=settings.snapshot_ttl,
+    )
     checks = _Checks(
         CleanSandboxes(
             provider=provider,
-            tools=lay_out_tools(settings.state_dir / "tools"),
+            tools=lay_out_tools(settings.state_dir),
             limits=settings.limits(output_bytes=OUTPUT_BYTES),
         ),
         CheckTask(find_pattern=find_pattern, seconds=settings.check_seconds),
@@ -69,9 +77,11 @@ def create_app(settings: Settings) -> Service:
     register(
         bus,
         settings,
-        run=carry_out_run(settings, bus, provider, bundles, checks),
-        clean_up=CleanUp(provider=provider),
-        keep=KeepSnapshots(provider=provider),
+        run=carry_out_run(
+            settings, bus, provider, environments=environments, bundles=bundles, checks=checks
+        ),
+        clean_up=CleanUp(environments=environments),
+        keep=KeepSnapshots(environments=environments),
         run_command=RunWorkbenchCommand(clean_sandboxes=checks.sandboxes, places=places),
         try_checks=TryTaskChecks(
             clean_sandboxes=checks.sandboxes, check=checks.check, places=places
@@ -80,7 +90,7 @@ def create_app(settings: Settings) -> Service:
     return Service(
         bus=bus,
         settings=settings,
-        before=lambda: sweeping_until_closed(provider, bundles),
+        before=lambda: sweeping_until_closed(provider, environments, bundles),
     )
 
 
@@ -88,6 +98,8 @@ def carry_out_run(
     settings: Settings,
     bus: Bus,
     provider: SandboxProvider,
+    *,
+    environments: Environments,
     bundles: BundlesOnDisk,
     checks: _Checks,
 ) -> CarryOutRun:
@@ -95,6 +107,7 @@ def carry_out_run(
     limits = settings.limits(output_bytes=OUTPUT_BYTES)
     return CarryOutRun(
         provider=provider,
+        environments=environments,
         bundles=bundles,
         neighbours=builtin_neighbours(),
         traces=StoredTraces(bus.objects),
@@ -127,12 +140,14 @@ def carry_out_run(
 
 @asynccontextmanager
 async def sweeping_until_closed(
-    provider: SandboxProvider, bundles: BundlesOnDisk
+    provider: SandboxProvider, environments: Environments, bundles: BundlesOnDisk
 ) -> AsyncIterator[None]:
     """Sweep up leftovers while the service runs; at its end, close the sandboxes' provider."""
     try:
         async with sweeping(
-            sandboxes=provider.sweep, bundles=lambda: asyncio.to_thread(bundles.sweep)
+            sandboxes=provider.sweep,
+            environments=environments.sweep,
+            bundles=lambda: asyncio.to_thread(bundles.sweep),
         ):
             yield
     finally:

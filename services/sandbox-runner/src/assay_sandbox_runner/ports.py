@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Protocol
 
 from assay_contracts.base import ModelUse
+from assay_contracts.environments import SealedEnvironment
 from assay_contracts.runs import MountedSkill, Trace, TraceStep
 from assay_contracts.tasks import Task
 from assay_contracts.validations import ValidationProgressed
 from assay_sandbox_runner.domain.documents import DocumentText
 from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.domain.work_done import WorkDone
-from assay_sandboxes.port import Sandbox
+from assay_sandboxes.port import EndedRun, OpenedEnvironment, Sandbox
 
 
 class StoreFailed(Exception):
@@ -57,6 +58,29 @@ class Bundles(Protocol):
         self, skills: MountedSkills, files: Collection[tuple[str, str]]
     ) -> list[str]:
         """As `texts`, of these files alone: each a skill's folder name and a path below it."""
+
+
+class Environments(Protocol):
+    """Environments by name. Every method raises `SandboxUnavailable`."""
+
+    async def open(
+        self, name: str | None, *, skill: str, without: Collection[str] = ()
+    ) -> OpenedEnvironment:
+        """What a run about a skill starts from, without the parts of those others.
+
+        No name means the base. Raises EnvironmentMissing.
+        """
+
+    async def seal(
+        self, name: str, opened: OpenedEnvironment, sandbox: Sandbox, ran: EndedRun
+    ) -> SealedEnvironment:
+        """Have what a run installed be an environment of that name."""
+
+    async def keep(self, name: str) -> None:
+        """Let it outlive its time. Raises EnvironmentMissing."""
+
+    async def delete(self, name: str) -> None:
+        """One that does not exist is deleted already."""
 
 
 class ReadDocuments(Protocol):

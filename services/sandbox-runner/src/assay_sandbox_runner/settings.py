@@ -31,7 +31,10 @@ class Settings(ServiceSettings, ModelSettings, SandboxSettings):
     sandbox_file_mb: int = Field(default=4096, ge=1, validation_alias="ASSAY_SANDBOX_FILE_MB")
     """Size of the largest file that may be written in a sandbox, in MiB."""
     sandbox_space_mb: int = Field(default=8192, ge=16, validation_alias="ASSAY_SANDBOX_SPACE_MB")
-    """What may be installed in one sandbox, in MiB."""
+    """What may be installed in one sandbox beyond its environment, in MiB; where it runs on this
+    machine, that is memory."""
+    sandbox_files: int = Field(default=250_000, ge=1000, validation_alias="ASSAY_SANDBOX_FILES")
+    """Files, folders and links that may be installed in one sandbox beyond its environment."""
     sandbox_workspace_mb: int = Field(
         default=2048, ge=16, validation_alias="ASSAY_SANDBOX_WORKSPACE_MB"
     )
@@ -49,4 +52,5 @@ class Settings(ServiceSettings, ModelSettings, SandboxSettings):
             file_bytes=self.sandbox_file_mb * MIB,
             workspace_bytes=self.sandbox_workspace_mb * MIB,
             home_bytes=self.sandbox_space_mb * MIB,
+            home_files=self.sandbox_files,
         )

@@ -17,6 +17,7 @@ from assay_sandbox_runner.domain.work_done import WorkDone
 from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.port import (
     WORKSPACE,
+    Environment,
     ExecResult,
     Limits,
     Sandbox,
@@ -103,6 +104,7 @@ class LosingProvider:
     def __init__(self, provider: SandboxProvider, marker: str) -> None:
         self._provider = provider
         self._marker = marker
+        self.base = provider.base
 
     @asynccontextmanager
     async def open(
@@ -111,11 +113,11 @@ class LosingProvider:
         name: str,
         skills: Path,
         network: NetworkMode,
-        base: str | None = None,
+        environment: Environment | None = None,
         limits: Limits | None = None,
     ) -> AsyncIterator[Sandbox]:
         async with self._provider.open(
-            name=name, skills=skills, network=network, base=base, limits=limits
+            name=name, skills=skills, network=network, environment=environment, limits=limits
         ) as sandbox:
             yield cast("Sandbox", LosingSandbox(sandbox, self._marker))
 

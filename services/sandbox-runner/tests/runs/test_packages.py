@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_contracts.runs import Ecosystem, Package, RunFinished
+from assay_contracts.runs import Ecosystem, MountedSkill, Package, RunFinished
 from assay_sandbox_runner.domain.package_managers import package_managers
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
@@ -12,7 +12,7 @@ from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.fake.provider import FakeProvider
 from assay_sandboxes.fake.sandbox import Reply
 from assay_sandboxes.port import SKILLS, Sandbox
-from assay_testkit.runner import Runner, a_run, wheel
+from assay_testkit.runner import Runner, a_run, wheel, zipped
 
 MANAGERS = package_managers(skills=SKILLS)
 install_packages = InstallPackages(managers=MANAGERS)
@@ -79,26 +79,32 @@ async def test_nothing_is_found_where_nobody_can_tell(tmp_path: Path, said: str)
         assert await find_other_versions(sandbox, before, after) == ()
 
 
-MEND = "npm install --global --fetch-retries=0 --fetch-timeout=5000 thing@1.0.0"
+WANTED = package("unitlib", "1.0")
+MEND = MANAGERS["pip"].install([WANTED])
+
+
+def with_unitlib(runner: Runner) -> MountedSkill:
+    files = {"SKILL.md": b"# Units", "unitlib-1.0-py3-none-any.whl": wheel("unitlib", "1.0", "")}
+    return runner.store.add_bundle("units", zipped("units", files))
 
 
 async def test_a_mending_run_keeps_the_environment_it_installed_into(tmp_path: Path) -> None:
-    wanted = package("thing", "1.0.0", "npm")
-    provider = FakeProvider(replies={MEND: Reply(installs=(wanted,))})
+    provider = FakeProvider(replies={MEND: Reply(installs=(WANTED,))})
     runner = Runner(provider, tmp_path)
-    request = a_run("mending", runner.store.add_skill(), tasks=(), capture="mended")
-    result = await runner.use_case()(request.model_copy(update={"install": (wanted,)}))
+    request = a_run("mending", with_unitlib(runner), tasks=(), capture="mended")
+    result = await runner.use_case()(request.model_copy(update={"install": (WANTED,)}))
     assert isinstance(result, RunFinished)
     assert (result.failure, result.install_failure) == (None, None)
     assert result.candidate == "mended"
     assert result.outcomes == ()
-    assert wanted in result.packages_after
+    assert WANTED in result.packages_after
     assert result.sandbox is not None
     assert result.sandbox.network == "open"
+    mended = await runner.environments.open("mended", skill="units")
     async with provider.open(
-        name="x", skills=tmp_path, network="blocked", base="mended"
+        name="x", skills=tmp_path, network="blocked", environment=mended.environment
     ) as sandbox:
-        assert wanted in await sandbox.packages()
+        assert WANTED in await sandbox.packages()
 
 
 async def test_what_cannot_be_installed_is_told_and_nothing_is_kept(tmp_path: Path) -> None:
@@ -106,8 +112,7 @@ async def test_what_cannot_be_installed_is_told_and_nothing_is_kept(tmp_path: Pa
         FakeProvider(replies={MEND: Reply(stderr="no such version", exit_code=1)}), tmp_path
     )
     request = a_run("mending", runner.store.add_skill(), tasks=(), capture="mended")
-    wanted = package("thing", "1.0.0", "npm")
-    result = await runner.use_case()(request.model_copy(update={"install": (wanted,)}))
+    result = await runner.use_case()(request.model_copy(update={"install": (WANTED,)}))
     assert isinstance(result, RunFinished)
     assert result.failure is None
     assert result.install_failure == "no such version"

@@ -33,6 +33,9 @@ class Settings(ServiceSettings):
     """Whether the tasks are tried without the skill too, where an LLM takes part."""
     min_lift: float | None = Field(default=None, validation_alias="ASSAY_MIN_LIFT")
     """What a skill has to add to pass, in grades of 1 to 5; none means that nothing is demanded."""
+    repeats: int = Field(default=2, ge=0, le=10, validation_alias="ASSAY_REPEATS")
+    """How often tasks are repeated where an LLM takes part: if that could change the verdict, and
+    in every full test. The median counts, so that an even number is best; 0 repeats nothing."""
     regression: RegressionMode = Field(default="changed", validation_alias="ASSAY_REGRESSION")
     """Which approved skills are run again with a new one: `changed` runs those whose result rests
     on something that changed and lets the others stand, `all` runs every one of them always."""
@@ -66,6 +69,7 @@ class Settings(ServiceSettings):
             control=self.control,
             min_lift=self.min_lift,
             regression_mode=self.regression,
+            repeats=self.repeats,
             money=MoneyRules(
                 budget=self.validation_money, currency=self.currency, prices=self.model_prices
             ),

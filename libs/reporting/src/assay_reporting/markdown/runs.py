@@ -11,6 +11,7 @@ from assay_contracts.tasks import CheckResult
 from assay_reporting.language import phrase
 from assay_reporting.markdown.layout import bullets
 from assay_reporting.markdown.packages import packages_listed
+from assay_reporting.markdown.sealed import sealed
 from assay_reporting.text import quoted
 from assay_reporting.view import (
     commands_text,
@@ -46,6 +47,8 @@ def _run(run: RunReport) -> Iterator[str]:
     if run.installations:
         listed = bullets(map(_installed, run.installations))
         yield f"{phrase('**Declared and installed first:**')}\n\n{listed}"
+    if run.sealed is not None:
+        yield from sealed(run.sealed)
     for outcome in run.outcomes:
         grade = grade_of(run, outcome.task_id)
         counted = counted_text(run, outcome, grade)

@@ -1,12 +1,14 @@
 """Bubblewrap, as the table of providers has it."""
 
-import os
+import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from assay_sandboxes.bubblewrap import KIND
-from assay_sandboxes.bubblewrap.bwrap import BwrapMissing, bwrap_path
+from assay_sandboxes.bubblewrap.bwrap import BwrapMissing, bwrap_path, overlay_works
+from assay_sandboxes.bubblewrap.host.memory_group import make_memory_group
 from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.provider import BubblewrapProvider
 from assay_sandboxes.diagnosis import Finding, examine_program
@@ -28,7 +30,6 @@ def _open(settings: ProviderSettings, *, state_dir: Path, at_once: int) -> Sandb
     del at_once  # there is room for as many as are asked for
     return BubblewrapProvider(
         state_dir,
-        snapshot_ttl=settings.snapshot_ttl,
         outside=Outside.by_rules(settings.egress_rules),
     )
 
@@ -39,6 +40,12 @@ def _examine(_: Mapping[str, str]) -> Iterator[Finding]:
         "network namespaces", "offline sandboxes get a network of their own", "--unshare-net"
     )
     yield _examine_memory_limits()
+    yield _examine_overlay()
+    yield Finding(
+        "space limits",
+        "ok",
+        "what a sandbox writes lies in memory, on file systems with hard bounds of bytes and files",
+    )
     yield Finding(
         "online sandboxes",
         "ok",
@@ -54,17 +61,34 @@ def _examine_bwrap(name: str, works: str, *more: str) -> Finding:
     return examine_program(name, command, describe=lambda _: works, advice=_ENABLE_NAMESPACES)
 
 
+def _examine_overlay() -> Finding:
+    with suppress(BwrapMissing):
+        if overlay_works():
+            return Finding(
+                "environments", "ok", "the kernel lays them under sandboxes; none is ever copied"
+            )
+    return Finding(
+        "environments",
+        "note",
+        "the kernel lays no folders under sandboxes, so each gets a copy of its environment",
+        "Use Linux 5.11 or newer, with overlayfs allowed in user namespaces.",
+    )
+
+
 def _examine_memory_limits() -> Finding:
-    root = Path("/sys/fs/cgroup")
-    version_1 = root / "memory"
-    place = version_1 if version_1.is_dir() else root
-    if os.access(place, os.W_OK):
-        return Finding("memory limits", "ok", "control groups bound each sandbox as a whole")
+    group = make_memory_group(secrets.token_hex(8))
+    if group is not None:
+        weighed = "and weigh it as one" if group.cpu else "but not its processors"
+        group.remove()
+        return Finding(
+            "memory limits", "ok", f"control groups bound each sandbox as a whole {weighed}"
+        )
     return Finding(
         "memory limits",
         "note",
-        "resource limits bound each process of a sandbox, but not their sum",
-        f"Where skills are not trusted, give this user a writable {place}.",
+        "wardens bound what a sandbox holds and uses, looking five times a second",
+        "Where skills are not trusted, run it where control groups may be made: as root, or as a"
+        " systemd service with Delegate=cpu memory and DelegateSubgroup=services.",
     )
 
 

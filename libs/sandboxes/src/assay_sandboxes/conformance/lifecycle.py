@@ -29,7 +29,7 @@ async def a_closed_sandbox_takes_no_orders(subject: ProviderUnderTest) -> None:
     with Raises(SandboxUnavailable):
         await sandbox.upload([("/workspace/a", b"")])
     with Raises(SandboxUnavailable):
-        await sandbox.snapshot("late")
+        await sandbox.home_files()
 
 
 async def an_error_in_its_use_passes_through_and_closes_it(subject: ProviderUnderTest) -> None:
@@ -41,11 +41,8 @@ async def an_error_in_its_use_passes_through_and_closes_it(subject: ProviderUnde
 
 
 async def a_sweep_leaves_what_is_in_use(subject: ProviderUnderTest) -> None:
-    async with subject.open() as sandbox:
-        await sandbox.snapshot("candidate")
+    async with subject.open(environment=await subject.environment()) as sandbox:
         assert await subject.provider.sweep() == []
-        assert (await sandbox.execute("echo alive")).stdout == "alive\n"
-    async with subject.open(base="candidate") as sandbox:
         assert (await sandbox.execute("echo alive")).stdout == "alive\n"
 
 

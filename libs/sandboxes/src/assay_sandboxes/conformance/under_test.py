@@ -4,11 +4,17 @@ import shlex
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay_contracts.runs import NetworkMode
-from assay_sandboxes.port import Limits, Sandbox, SandboxProvider
+from assay_contracts.runs import NetworkMode, Package
+from assay_sandboxes.command_environment import HOME
+from assay_sandboxes.environments.layers import settle
+from assay_sandboxes.port import Environment, Limits, Sandbox, SandboxProvider
+
+MADE_UP: Final = Package(ecosystem="pip", name="made-up", version="1.2.3")
+NOTES: Final = f"{HOME}/notes/tool.txt"
+"""Says `kept`."""
 
 LIMITS: Final = Limits(
     command_seconds=20,
@@ -42,10 +48,13 @@ def python(program: str) -> str:
     return f"python3 - <<'END'\n{program}\nEND"
 
 
+def _metadata(name: str, version: str, *needs: str) -> str:
+    head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    return head + "".join(f"Requires-Dist: {need}\n" for need in needs)
+
+
 def _install(name: str, version: str, *needs: str) -> str:
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(
-        f"Requires-Dist: {need}\n" for need in needs
-    )
+    metadata = _metadata(name, version, *needs)
     return python(
         "import glob, os, shutil, site\n"
         f"for old in glob.glob(site.getusersitepackages() + '/{name}-*.dist-info'):\n"
@@ -110,11 +119,30 @@ class ProviderUnderTest:
         network: NetworkMode | None = None,
         *,
         name: str = "test",
-        base: str | None = None,
+        environment: Environment | None = None,
         limits: Limits = LIMITS,
     ) -> AbstractAsyncContextManager[Sandbox]:
         """A sandbox, without a network where that can be had."""
         network = network or ("blocked" if self.blocks_network else "open")
         return self.provider.open(
-            name=name, skills=self.skills, network=network, base=base, limits=limits
+            name=name,
+            skills=self.skills,
+            network=network,
+            environment=environment,
+            limits=limits,
         )
+
+    async def environment(self) -> Environment:
+        """One with `MADE_UP` and `NOTES` in it."""
+        base = await self.provider.base()
+        layer = self.skills.parent / "layer"
+        site = layer / f".local/lib/python{base.python_version}/site-packages"
+        files = {
+            site / "made_up-1.2.3.dist-info/METADATA": _metadata(MADE_UP.name, MADE_UP.version),
+            layer / PurePosixPath(NOTES).relative_to(HOME): "kept",
+        }
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        settle(layer, base.owner)
+        return Environment(name="candidate", digest="0" * 64, layers=(layer,))

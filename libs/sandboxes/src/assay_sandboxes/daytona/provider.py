@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from daytona import AsyncDaytona, DaytonaConfig
@@ -17,7 +17,7 @@ from assay_sandboxes.daytona.client import TITLE, DaytonaMachine, DaytonaService
 from assay_sandboxes.daytona.snapshots import Snapshots
 from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.network_probe import Probe
-from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
+from assay_sandboxes.port import Base, Environment, Limits, Sandbox, SandboxUnavailable
 from assay_sandboxes.remote.guest_client import GuestClient
 from assay_sandboxes.remote.leases import Leases, LeaseTerms
 from assay_sandboxes.remote.retries import Retries, RetryPolicy
@@ -30,6 +30,9 @@ _KIND: Final = RemoteKind(
     # Daytona's daemon does what it is asked by anybody.
     refused_ports=(2280, 22220, 22222),
 )
+
+_OURS: Final = Limits(command_seconds=600.0, file_bytes=16 * 1024**3)
+"""Of sandboxes that nothing of a skill runs in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +88,20 @@ class DaytonaProvider:
         self._probe = probe or Probe(seconds=3.0, silence_is_proof=True)
         self._retries = Retries(TITLE, policy or RetryPolicy())
         self._connection: _Connection | None = None
+        self._base: Base | None = None
+        self._one_at_a_time = asyncio.Lock()
+        """Whoever needs the base or a snapshot that nobody has made yet waits for who makes it."""
 
     @property
     def kind(self) -> SandboxKind:
         return KIND
+
+    async def base(self) -> Base:
+        async with self._one_at_a_time:
+            if self._base is None:
+                async with self._bare("base") as (_, sandbox):
+                    self._base = await sandbox.base()
+            return self._base
 
     @asynccontextmanager
     async def open(
@@ -97,11 +110,13 @@ class DaytonaProvider:
         name: str,
         skills: Path,
         network: NetworkMode,
-        base: str | None = None,
+        environment: Environment | None = None,
         limits: Limits | None = None,
     ) -> AsyncIterator[Sandbox]:
         connection = self._connected()
-        snapshot = await connection.snapshots.ready(base) if base else self._account.snapshot
+        snapshot = self._account.snapshot
+        if environment is not None and environment.layers:
+            snapshot = await self._built(environment)
         async with connection.leases.hold(
             name, snapshot=snapshot, blocked=network == "blocked"
         ) as machine:
@@ -110,8 +125,7 @@ class DaytonaProvider:
                 _KIND,
                 GuestClient(machine, self._retries),
                 limits or Limits(),
-                base=base,
-                take_snapshot=partial(connection.snapshots.take, machine.sandbox),
+                environment=environment,
             )
             try:
                 await sandbox.start(skills, network, self._probe)
@@ -119,18 +133,33 @@ class DaytonaProvider:
             finally:
                 sandbox.end()
 
-    async def keep_snapshot(self, name: str) -> None:
-        connection = self._connected()
-        if await connection.snapshots.is_kept(name):
-            return
-        snapshot = await connection.snapshots.ready(name)
-        async with connection.leases.hold(
-            f"keep-{name}", snapshot=snapshot, blocked=True
-        ) as machine:
-            await connection.snapshots.keep(machine.sandbox, name)
+    async def _built(self, environment: Environment) -> str:
+        """The snapshot of an environment, by its digest; made from its layers if it is missing."""
+        snapshots = self._connected().snapshots
+        name = f"env-{environment.digest}"
+        async with self._one_at_a_time:
+            found = await snapshots.ready(name)
+            if found is None:
+                async with self._bare("build") as (machine, sandbox):
+                    await sandbox.lay_in(environment.layers)
+                    await sandbox.clear()
+                    await snapshots.take(machine.sandbox, name)
+                found = snapshots.full_name(name)
+        return found
 
-    async def delete_snapshot(self, name: str) -> None:
-        await self._connected().snapshots.delete(name)
+    @asynccontextmanager
+    async def _bare(self, purpose: str) -> AsyncIterator[tuple[DaytonaMachine, RemoteSandbox]]:
+        """A sandbox with nothing in it, for our own work."""
+        hold = self._connected().leases.hold
+        async with hold(purpose, snapshot=self._account.snapshot, blocked=True) as machine:
+            guest = GuestClient(machine, self._retries)
+            sandbox = RemoteSandbox(machine.name, _KIND, guest, _OURS, environment=None)
+            try:
+                with TemporaryDirectory() as no_skills:
+                    await sandbox.start(Path(no_skills), "open", self._probe)
+                yield machine, sandbox
+            finally:
+                sandbox.end()
 
     async def sweep(self) -> list[str]:
         connection = self._connected()

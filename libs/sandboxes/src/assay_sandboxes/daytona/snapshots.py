@@ -1,4 +1,4 @@
-"""Environments kept at Daytona, as snapshots under names of our own."""
+"""Snapshots at Daytona, under names of our own; each can be made again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from daytona import AsyncDaytona, AsyncSandbox
 from assay_sandboxes.daytona.client import daytona_faults
 from assay_sandboxes.host_processes import uninterrupted
 from assay_sandboxes.names import check_name
-from assay_sandboxes.port import SandboxUnavailable, SnapshotMissing
+from assay_sandboxes.port import SandboxUnavailable
 from assay_sandboxes.remote.retries import FAULTS, Retries, described, may_pass
 from assay_sandboxes.remote.service import RemoteMissing
 
@@ -19,8 +19,6 @@ T = TypeVar("T")
 
 _FAILED: Final = frozenset({"error", "build_failed"})
 _PAGE: Final = 100
-_KEPT: Final = "kept."
-"""Daytona's snapshots bear no mark and cannot be renamed: one to be kept is copied to this name."""
 
 
 class Snapshots:
@@ -73,35 +71,23 @@ class Snapshots:
                     f"Daytona takes no snapshot of the sandbox: {described(failure)}"
                 ) from failure
 
-    async def ready(self, name: str) -> str:
-        """Have a snapshot ready to start from; return the name that Daytona knows it under.
+    async def ready(self, name: str) -> str | None:
+        """Have a snapshot ready to start from.
+
+        Returns:
+            The name that Daytona knows it under; none if there is none of that name.
 
         Raises:
-            SnapshotMissing: there is none of that name.
             SandboxUnavailable: it is of no use.
         """
-        full_name = self.full_name(_KEPT + name)
+        full_name = self.full_name(name)
         state = await self._state(full_name)
-        if state is None:
-            full_name = self.full_name(name)
-            state = await self._state(full_name)
-        if state is None:
-            raise SnapshotMissing(
-                f"there is no snapshot {name!r}: it was deleted or has expired; validate the "
-                "skill again to make a new one"
-            )
+        if state is None or state in _FAILED:
+            return None
         if state == "inactive":
             await self._ask("activate a snapshot", lambda: self._service.activate(full_name))
         await self._until_active(full_name)
         return full_name
-
-    async def is_kept(self, name: str) -> bool:
-        """Whether there is a copy that no sweep removes."""
-        return await self._state(self.full_name(_KEPT + name)) == "active"
-
-    async def keep(self, sandbox: AsyncSandbox, name: str) -> None:
-        """Make that copy, from a sandbox that was just started from the snapshot."""
-        await self.take(sandbox, _KEPT + name)
 
     async def _until_active(self, full_name: str) -> None:
         backoff = self._retries.backoff(self._policy.snapshot_patience)
@@ -120,10 +106,6 @@ class Snapshots:
         except RemoteMissing:
             return None
         return str(found.state.value)
-
-    async def delete(self, name: str) -> None:
-        for each in (name, _KEPT + name):
-            await self._delete(self.full_name(each))
 
     async def _delete(self, full_name: str) -> None:
         backoff = self._retries.backoff(self._policy.request_patience)
@@ -165,9 +147,7 @@ class Snapshots:
             past += [
                 each.name
                 for each in found.items
-                if each.name.startswith(self._prefix)
-                and not each.name.startswith(self._prefix + _KEPT)
-                and each.created_at <= latest
+                if each.name.startswith(self._prefix) and each.created_at <= latest
             ]
             page, pages = page + 1, int(found.total_pages)
         return past

@@ -1,35 +1,60 @@
 """The files and packages of a fake sandbox."""
 
+import json
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from assay_contracts.runs import Package
 from assay_sandboxes.command_environment import HOME
+from assay_sandboxes.environments.unpacking import NODE_MODULES
 from assay_sandboxes.guest.fast_files import TEMPORARY
 from assay_sandboxes.port import SKILLS, WORKSPACE, FileProblem
 
 
 @dataclass(slots=True)
-class Environment:
-    """What a snapshot keeps."""
+class FakeHome:
+    """What is installed in a fake sandbox."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     packages: set[Package] = field(default_factory=set)
-    kept_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    sealed: frozenset[str] = frozenset()
+    """Files that were there from the start and have not changed."""
 
-    def copy(self) -> "Environment":
-        return Environment(dict(self.files), set(self.packages))
+
+def home_of(layers: Iterable[Path]) -> FakeHome:
+    """A home folder in which these layers lie."""
+    home = FakeHome()
+    for layer in layers:
+        for path in (path for path in layer.rglob("*") if path.is_file()):
+            below = path.relative_to(layer)
+            home.files[f"{HOME}/{below}"] = path.read_bytes()
+            if path.match("*.dist-info/METADATA"):
+                home.packages.add(_described(path.read_text()))
+            elif path.match("node_modules/*/package.json"):
+                said = json.loads(path.read_bytes())
+                place = str(below.parent.relative_to(NODE_MODULES))
+                home.packages.add(
+                    Package(
+                        ecosystem="npm", name=said["name"], version=said["version"], place=place
+                    )
+                )
+    home.sealed = frozenset(home.files)
+    return home
+
+
+def _described(metadata: str) -> Package:
+    fields = dict(line.split(": ", 1) for line in metadata.splitlines() if ": " in line)
+    return Package(ecosystem="pip", name=fields["Name"], version=fields["Version"])
 
 
 class FakeFiles:
     """A workspace, an environment, and skills that are only there to read."""
 
-    def __init__(self, environment: Environment, skills: Path, largest: int) -> None:
-        """Take over `environment`; no file may have more than `largest` bytes."""
-        self.environment = environment
+    def __init__(self, home: FakeHome, skills: Path, largest: int) -> None:
+        """Take over `home`; no file may have more than `largest` bytes."""
+        self.home = home
         self._workspace: dict[str, bytes] = {}
         self._skills = skills
         self._largest = largest
@@ -37,7 +62,7 @@ class FakeFiles:
     def below(self, folder: str) -> Mapping[str, bytes]:
         """The files in a folder and below it, by their path from there."""
         start = folder.rstrip("/") + "/"
-        everything = {**self._workspace, **self.environment.files}
+        everything = {**self._workspace, **self.home.files}
         return {
             path.removeprefix(start): content
             for path, content in everything.items()
@@ -57,6 +82,7 @@ class FakeFiles:
         if self._is_folder(path):
             return "is_directory"
         self._files(path)[path] = content
+        self.home.sealed -= {path}
         return None
 
     def read(self, path: str) -> bytes | FileProblem:
@@ -70,7 +96,7 @@ class FakeFiles:
         return self._files(path).get(path, "file_not_found")
 
     def _files(self, path: str) -> dict[str, bytes]:
-        return self.environment.files if path.startswith(HOME + "/") else self._workspace
+        return self.home.files if path.startswith(HOME + "/") else self._workspace
 
     def _is_folder(self, path: str) -> bool:
         return path in (WORKSPACE, HOME) or bool(self.below(path))

@@ -13,16 +13,20 @@ from datetime import UTC, datetime
 from typing import Final
 
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
+from assay_sandboxes.command_environment import HOME
 from assay_sandboxes.fake import KIND
-from assay_sandboxes.fake.files import Environment, FakeFiles
+from assay_sandboxes.fake.files import FakeFiles
 from assay_sandboxes.installed_packages import applying, in_order
 from assay_sandboxes.logical_calls import LogicalCalls
 from assay_sandboxes.port import (
     COMMAND_CHARS,
+    SEALED_AT,
     TIMED_OUT,
     WORKSPACE,
+    Environment,
     ExecResult,
     FileError,
+    HomeFile,
     Limits,
     ObservedCall,
     RunningProgram,
@@ -80,18 +84,16 @@ class FakeSandbox:
         files: FakeFiles,
         *,
         network: NetworkMode,
-        base: str | None,
+        environment: Environment | None,
         limits: Limits,
         replies: Mapping[str, Reply],
-        keep: Callable[[str, Environment], None],
     ) -> None:
         self._id = identity
         self._files = files
         self._network: NetworkMode = network
-        self._base = base
+        self._environment = environment
         self._limits = limits
         self._replies = replies
-        self._keep = keep
         self._calls = LogicalCalls()
         self._processes = itertools.count(1)
         self._lost: str | None = None
@@ -150,19 +152,29 @@ class FakeSandbox:
 
     async def packages(self) -> tuple[Package, ...]:
         self._check()
-        return in_order(self._files.environment.packages)
+        return in_order(self._files.home.packages)
 
     async def network_calls(self) -> list[ObservedCall]:
         return self._calls.listed()
 
-    async def snapshot(self, name: str) -> None:
+    async def home_files(self) -> tuple[HomeFile, ...]:
         self._check()
-        self._keep(name, self._files.environment.copy())
+        home = self._files.home
+        return tuple(
+            HomeFile(
+                path.removeprefix(f"{HOME}/"),
+                len(content),
+                SEALED_AT if path in home.sealed else int(time.time()),
+                not content.startswith(b"#!"),
+            )
+            for path, content in sorted(home.files.items())
+        )
 
     def proof(self) -> SandboxProof:
         return SandboxProof(
             kind=KIND,
-            base=self._base or "base",
+            base=self._environment.name if self._environment else "base",
+            environment=self._environment.digest if self._environment else None,
             network=self._network,
             proof="It is a fake: it has no network, and pretends to have one where open.",
             watched=True,
@@ -193,7 +205,7 @@ class FakeSandbox:
         for path, content in reply.files.items():
             self._files.write(path, content)
         self._reach(reply.calls, command, command, cwd)
-        self._files.environment.packages.update(reply.installs)
+        self._files.home.packages.update(reply.installs)
         return reply.exit_code
 
     async def _word(self, words: list[str], command: str, cwd: str, streams: _Streams) -> int:
@@ -238,7 +250,7 @@ class FakeSandbox:
     def install(self, call: _WordCall) -> int:
         """`install name version needs…`; another version of it goes."""
         name, version, *needs = call.rest
-        installed = self._files.environment.packages
+        installed = self._files.home.packages
         installed -= {package for package in installed if package.name == name}
         requires = tuple(applying(needs, {"sys_platform": "fake"}))
         installed.add(Package(ecosystem="pip", name=name, version=version, requires=requires))

@@ -4,8 +4,9 @@ A program that stands alone: the sandbox's own Python runs this one file. It rea
 say of themselves and runs none of their code. With the argument `system` it also lists what the
 system's own package manager has installed.
 
-Each package is `[ecosystem, name, version, needs]`; what it needs is as its metadata has it, but
-for packages of the system, where it is the names of the installed packages that meet the need.
+Each package is `[ecosystem, name, version, needs, place]`; what it needs is as its metadata has it,
+but for packages of the system, where it is the names of the installed packages that meet the need.
+The place is that of a Node package below the user's shared `node_modules`, and empty elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-Entry = tuple[str, str, str, list[str]]
+Entry = tuple[str, str, str, list[str], str]
 
 STATUS = "/var/lib/dpkg/status"
 _METADATA_BYTES = 256 * 1024
@@ -47,7 +48,7 @@ def _python() -> Iterator[Entry]:
                 continue
             seen.add(key)
             needs = [field[1].strip() for field in fields if field[0].lower() == "requires-dist"]
-            yield "pip", name, version, _bounded(needs)
+            yield "pip", name, version, _bounded(needs), ""
 
 
 def _read(path: str) -> str:
@@ -95,8 +96,9 @@ def _node_folders(root: str) -> Iterator[str]:
 
 
 def _node() -> Iterator[Entry]:
+    shared = os.environ["NPM_CONFIG_PREFIX"] + "/lib/node_modules"
     roots = (
-        os.environ["NPM_CONFIG_PREFIX"] + "/lib/node_modules",
+        shared,
         os.environ["HOME"] + "/node_modules",
         "/usr/local/lib/node_modules",
         "/usr/lib/node_modules",
@@ -113,7 +115,8 @@ def _node() -> Iterator[Entry]:
                 for kind in ("dependencies", "optionalDependencies", "peerDependencies")
                 for name, wanted in (package.get(kind) or {}).items()
             ]
-            yield "npm", str(package["name"]), str(package["version"]), _bounded(needs)
+            place = folder[len(shared) + 1 :] if folder.startswith(shared + "/") else ""
+            yield "npm", str(package["name"]), str(package["version"]), _bounded(needs), place
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
 
@@ -138,7 +141,7 @@ def system_packages(status: str = STATUS) -> Iterator[Entry]:
     for fields in installed:
         wanted = (name for kind in _SYSTEM_NEEDS for name in _names(fields.get(kind, "")))
         needs = {provider for name in wanted for provider in providers.get(name, ())}
-        yield "system", fields["Package"], fields["Version"], _bounded(sorted(needs))
+        yield "system", fields["Package"], fields["Version"], _bounded(sorted(needs)), ""
 
 
 def _fields(paragraph: str) -> dict[str, str]:

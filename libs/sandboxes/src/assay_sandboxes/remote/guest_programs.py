@@ -11,7 +11,9 @@ from typing import Final
 import assay_sandboxes
 from assay_sandboxes import guest
 from assay_sandboxes.guest import (
+    base_listing,
     commands_program,
+    home_listing,
     package_inventory,
     probe_program,
     workspace_program,
@@ -25,6 +27,8 @@ PROBE: Final = f"{FOLDER}/probe.py"
 
 _SOURCE: Final = Path(assay_sandboxes.__file__).parent.parent
 INVENTORY: Final = f"{FOLDER}/{Path(package_inventory.__file__).relative_to(_SOURCE)}"
+HOME_FILES: Final = f"{FOLDER}/{Path(home_listing.__file__).relative_to(_SOURCE)}"
+BASE: Final = f"{FOLDER}/{Path(base_listing.__file__).relative_to(_SOURCE)}"
 _STARTED_BY: Final = {
     COMMANDS: commands_program.__name__,
     WORKSPACE: workspace_program.__name__,

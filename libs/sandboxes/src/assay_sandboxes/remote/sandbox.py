@@ -4,8 +4,9 @@ import asyncio
 import base64
 import itertools
 import json
+import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,16 +14,22 @@ from typing import Final
 from pydantic import ValidationError
 
 from assay_contracts.runs import NetworkMode, Package, SandboxKind, SandboxProof
-from assay_sandboxes.command_environment import ENVIRONMENT, search_path
+from assay_sandboxes.base_facts import parse_base
+from assay_sandboxes.command_environment import ENVIRONMENT, HOME, search_path
 from assay_sandboxes.file_problems import problem_of
+from assay_sandboxes.guest.fast_files import TEMPORARY
+from assay_sandboxes.home_files import parse_home_files
 from assay_sandboxes.installed_packages import in_order, parse_inventory
 from assay_sandboxes.network_probe import Probe, ProbeResult
 from assay_sandboxes.port import (
     OPEN_NOT_OBSERVED,
     TIMED_OUT,
     WORKSPACE,
+    Base,
+    Environment,
     ExecResult,
     FileError,
+    HomeFile,
     Limits,
     NotOffline,
     ObservedCall,
@@ -35,11 +42,13 @@ from assay_sandboxes.remote.guest_answers import CommandAnswer
 from assay_sandboxes.remote.guest_archive import pack_archive, skill_digests
 from assay_sandboxes.remote.guest_client import GuestClient, unguessable_path
 from assay_sandboxes.remote.guest_requests import PutRequest, WatchMethod
+from assay_sandboxes.remote.layers import UNPACK, packed
 
 _ANSWER_BYTES: Final = 8 * 1024**2
 _INLINE_BYTES: Final = 256 * 1024
 _INLINE_UPLOAD_BYTES: Final = 32 * 1024
 _INSIDE_S: Final = 60.0
+_LAY_IN_S: Final = 300.0
 _PROBES: Final = 3
 _PROBE_PAUSE_S: Final = 1.0
 
@@ -67,16 +76,13 @@ class RemoteSandbox:
         guest: GuestClient,
         limits: Limits,
         *,
-        base: str | None,
-        take_snapshot: Callable[[str], Awaitable[None]],
+        environment: Environment | None,
     ) -> None:
-        """`take_snapshot` has the service keep the machine's files under a name."""
         self._id = identity
         self._kind = kind
         self._guest = guest
         self._limits = limits
-        self._base = base
-        self._take_snapshot = take_snapshot
+        self._environment = environment
         self._numbers = itertools.count(1)
         self._record = CallRecord(guest)
         self._network: NetworkMode = "open"
@@ -156,7 +162,7 @@ class RemoteSandbox:
                     "keep": keep,
                     "watch": self._record.method if asked is not None else None,
                     "refused_ports": list(self._kind.refused_ports),
-                    "environment": self._environment(number),
+                    "environment": self._variables(number),
                     "limits": self._limits.of_each_command(),
                     "uid": facts.uid,
                     "gid": facts.gid,
@@ -166,7 +172,7 @@ class RemoteSandbox:
             self._record.kill(number)
             raise
 
-    def _environment(self, number: int) -> dict[str, str]:
+    def _variables(self, number: int) -> dict[str, str]:
         return {
             **ENVIRONMENT,
             "PATH": search_path(self._guest.facts.path),
@@ -245,11 +251,44 @@ class RemoteSandbox:
             self._check()
         return await self._record.all_calls()
 
-    async def snapshot(self, name: str) -> None:
+    async def home_files(self) -> tuple[HomeFile, ...]:
+        self._check()
+        answer = await self._run([self._guest.facts.python, "-I", "-S", guest_programs.HOME_FILES])
+        return parse_home_files(base64.b64decode(answer.out))
+
+    async def base(self) -> Base:
+        """What it has beyond our own programs, as long as nothing was installed."""
+        facts = self._guest.facts
+        folders = [folder for folder in facts.path.split(":") if folder.startswith("/")]
+        answer = await self._run([facts.python, "-I", guest_programs.BASE, *folders])
+        return parse_base(
+            base64.b64decode(answer.out),
+            await self.packages(),
+            kind=self._kind.kind,
+            python=facts.python,
+        )
+
+    async def lay_in(self, layers: Sequence[Path]) -> None:
+        """Have the contents of these folders in the home folder.
+
+        Raises:
+            SandboxUnavailable: that failed.
+        """
+        archive = f"{TEMPORARY}/layer-{secrets.token_hex(8)}"
+        for part in (part for layer in layers for part in packed(layer)):
+            (problem,) = await self.upload([(archive, part)])
+            unpack = [self._guest.facts.python, "-I", "-c", UNPACK, archive, HOME]
+            answer = await self._run(unpack, seconds=_LAY_IN_S)
+            if problem is not None or answer.code != 0:
+                said = problem.problem if problem else _text(answer.err)[-300:]
+                raise SandboxUnavailable(f"the environment cannot be laid in: {said}")
+            await self._run(["/bin/rm", "-f", archive])
+
+    async def clear(self) -> None:
+        """End all that runs in it and empty the workspace, so that it can be kept."""
         self._check()
         await self._record.put_aside()
         await self._guest.quiesce()
-        await self._take_snapshot(name)
 
     def proof(self) -> SandboxProof:
         skills = (
@@ -260,7 +299,8 @@ class RemoteSandbox:
         method = self._record.method
         return SandboxProof(
             kind=self._kind.kind,
-            base=self._base or "base",
+            base=self._environment.name if self._environment else "base",
+            environment=self._environment.digest if self._environment else None,
             network=self._network,
             proof=f"{self._proof} {skills} Memory is bounded for each of its processes, disk by "
             f"{self._kind.service}.",

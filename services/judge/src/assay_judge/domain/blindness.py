@@ -14,6 +14,11 @@ _LOOKALIKES: Final = str.maketrans(
 )
 """Cyrillic, Armenian and Greek letters that are taken for Latin ones."""
 _CODE: Final = frozenset({".py", ".js", ".mjs", ".ts", ".sh", ".rb", ".pl", ".go", ".rs", ".ipynb"})
+_FILE_KINDS: Final = frozenset(
+    {"csv", "docx", "epub", "gif", "html", "jpeg", "json", "markdown", "pdf", "png", "pptx", "rtf"}
+    | {"sql", "svg", "toml", "tsv", "txt", "wav", "xls", "xlsx", "xml", "yaml", "zip"}
+)
+"""Names that stand in the names of files: no task about such files could do without them."""
 _GLUED_FROM: Final = 6
 """From this many signs on, a name counts even inside a longer word."""
 
@@ -37,6 +42,8 @@ class HiddenSkill:
         name, description = _folded(self.name), _folded(self.description)
         if "-" in name:
             return False
+        if name in _FILE_KINDS:
+            return True
         return name in (re.findall(r"[^\W_]+", description) if _has_case(name) else description)
 
 

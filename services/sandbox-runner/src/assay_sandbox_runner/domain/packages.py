@@ -7,6 +7,7 @@ from typing import Final
 from packaging.utils import canonicalize_name
 
 from assay_contracts.runs import Ecosystem, Package
+from assay_contracts.skills import Dependencies
 
 _NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.+-]*(?:/[\w.-]+)?")
 
@@ -36,6 +37,20 @@ def changed_packages(before: Sequence[Package], after: Sequence[Package]) -> fro
     """The packages that came, went, or are at another version."""
     had, has = ({(key_of(p), p.version) for p in packages} for packages in (before, after))
     return frozenset(key for key, _ in had ^ has)
+
+
+def declared_names(dependencies: Dependencies) -> frozenset[str]:
+    """What a skill's requirements name, spelled as packages are known by."""
+    declared: tuple[tuple[Ecosystem, tuple[str, ...]], ...] = (
+        ("pip", dependencies.pip),
+        ("npm", dependencies.npm),
+    )
+    return frozenset(
+        _normalised(ecosystem, found[0])
+        for ecosystem, requirements in declared
+        for requirement in requirements
+        if (found := _NAME.match(requirement))
+    )
 
 
 def key_of(package: Package) -> Key:

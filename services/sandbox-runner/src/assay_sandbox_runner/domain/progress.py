@@ -14,7 +14,8 @@ def progress_of(
 ) -> ValidationProgressed | None:
     """What to tell of a run that is under way; None for a run that is not told of."""
     step = _STEPS.get(request.kind)
-    if step is None:
+    is_repeat = ".repeat_run." in request.step_id
+    if step is None or is_repeat:
         return None
     return ValidationProgressed(
         validation_id=request.validation_id,

@@ -13,6 +13,7 @@ from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.coverage import Coverage
+from assay_contracts.environments import SealedEnvironment
 from assay_contracts.runs import (
     NetworkCall,
     Package,
@@ -29,7 +30,7 @@ from assay_sandbox_runner.domain.network_calls import (
     listed,
 )
 from assay_sandbox_runner.domain.network_causes import skill_under_test
-from assay_sandbox_runner.domain.packages import keep_relevant_requirements
+from assay_sandbox_runner.domain.packages import declared_names, keep_relevant_requirements
 from assay_sandbox_runner.domain.progress import progress_of
 from assay_sandbox_runner.domain.shared_places import tasks_must_take_turns
 from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds, skill_needs
@@ -38,6 +39,7 @@ from assay_sandbox_runner.domain.timing import Stopwatch
 from assay_sandbox_runner.ports import (
     AgentsForRun,
     Bundles,
+    Environments,
     ExecutingAgents,
     MountedSkills,
     Progress,
@@ -49,7 +51,7 @@ from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
-from assay_sandboxes.port import SKILLS, Limits, SandboxProvider, SandboxUnavailable
+from assay_sandboxes.port import SKILLS, EndedRun, Limits, SandboxProvider, SandboxUnavailable
 from assay_servicekit.spending import tell_costs
 from assay_skillkit.names import ascii_label
 
@@ -71,6 +73,7 @@ class CarryOutRun:
     """Carry out one set of tasks in one sandbox, and tell what came of them."""
 
     provider: SandboxProvider
+    environments: Environments
     bundles: Bundles
     neighbours: Mapping[str, str]
     """The built-in skills that can fill up a crowd: for each name, its SKILL.md."""
@@ -121,8 +124,7 @@ class CarryOutRun:
             coverage, tasks = await self._covered(run, tasks)
             packages = await self._compare_packages(run, packages_before)
             candidate = None if install_failure else request.capture
-            if candidate:
-                await run.sandbox.snapshot(candidate)
+            sealed = await self._seal(run, candidate, packages) if candidate else None
             proof = run.sandbox.proof()
         await run_all(self.traces.keep(task.outcome.trace_key, task.trace) for task in tasks)
         model = agents.model_use()
@@ -139,6 +141,7 @@ class CarryOutRun:
             sandbox=proof,
             candidate=candidate,
             candidate_expires_at=datetime.now(UTC) + self.snapshot_ttl if candidate else None,
+            sealed=sealed,
             packages_before=packages.before,
             packages_after=packages.after,
             offered=packages.other_versions,
@@ -155,6 +158,9 @@ class CarryOutRun:
         self, request: RunRequested, agents: ExecutingAgents, stopwatch: Stopwatch
     ) -> AsyncIterator[OpenRun]:
         """The skills laid out and a sandbox that shows them; both are gone afterwards."""
+        opened = await self.environments.open(
+            request.base, skill=request.skill_name, without=request.without
+        )
         name = ascii_label(f"{request.step_id}.{request.attempt}")
         async with (
             self.bundles.mounted(request.skills, neighbours=self._crowd(request)) as skills,
@@ -163,13 +169,14 @@ class CarryOutRun:
                 name=name,
                 skills=skills.folder,
                 network="open" if request.kind in _WITH_NETWORK else "blocked",
-                base=request.base,
+                environment=opened.environment,
                 limits=self.limits,
             ) as sandbox,
         ):
             yield OpenRun(
                 request=request,
                 sandbox=sandbox,
+                environment=opened,
                 skills=skills,
                 manual=await self.bundles.manual(skills, request.skill_name),
                 agents=agents,
@@ -269,6 +276,21 @@ class CarryOutRun:
         rehearsed = run.agents.model_use().is_rehearsal
         coverage, shows = await asyncio.to_thread(coverage_of, skill, worked, rehearsed=rehearsed)
         return coverage, [each.showing(shows.get(each.trace.task_id)) for each in tasks]
+
+    async def _seal(self, run: OpenRun, name: str, packages: _Packages) -> SealedEnvironment:
+        """What the run installed, built anew from a lock; nothing else of it is kept."""
+        return await self.environments.seal(
+            name,
+            run.environment,
+            run.sandbox,
+            EndedRun(
+                skill=run.request.skill_name,
+                before=packages.before,
+                after=packages.after,
+                declared=declared_names(run.request.dependencies),
+                bundles=run.skills.folder,
+            ),
+        )
 
     async def _compare_packages(self, run: OpenRun, before: tuple[Package, ...]) -> _Packages:
         before, after = keep_relevant_requirements(before, await run.sandbox.packages())

@@ -2,20 +2,21 @@ from dataclasses import dataclass
 
 from assay_contracts.base import Failure, Result
 from assay_contracts.validations import CleanupFinished, CleanupRequested
-from assay_sandboxes.port import SandboxProvider, SandboxUnavailable
+from assay_sandbox_runner.ports import Environments
+from assay_sandboxes.port import SandboxUnavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanUp:
-    """Delete snapshots that nobody needs any more."""
+    """Delete environments that nobody needs any more."""
 
-    provider: SandboxProvider
+    environments: Environments
 
     async def __call__(self, request: CleanupRequested) -> Result:
-        """Every snapshot is gone; or why not."""
+        """Every one is gone; or why not."""
         try:
             for name in request.snapshots:
-                await self.provider.delete_snapshot(name)
+                await self.environments.delete(name)
         except SandboxUnavailable as error:
             return request.failed(Failure.of("sandbox", str(error)))
         return CleanupFinished(

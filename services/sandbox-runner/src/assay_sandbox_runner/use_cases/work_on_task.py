@@ -42,7 +42,7 @@ from assay_sandbox_runner.use_cases.task_folder import (
     list_files,
     make_task_folder,
 )
-from assay_sandboxes.port import SKILLS, WORKSPACE, Sandbox
+from assay_sandboxes.port import SKILLS, WORKSPACE, OpenedEnvironment, Sandbox
 
 _LISTED_FILES: Final = 200
 _SECONDS: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -54,6 +54,8 @@ class OpenRun:
 
     request: RunRequested
     sandbox: Sandbox
+    environment: OpenedEnvironment
+    """What the sandbox started from."""
     skills: MountedSkills
     manual: str
     """The SKILL.md of the skill that the tasks are about; empty where it is not shown to agents."""

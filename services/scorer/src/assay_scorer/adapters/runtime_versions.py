@@ -11,7 +11,7 @@ from assay_contracts.skills import SkillManifest
 from assay_scorer.adapters.database import Repository, TransactionPart
 from assay_scorer.adapters.tables import SkillRow, ValidationRow, VersionRow
 from assay_scorer.domain.environment import ApprovedSkill, Environment
-from assay_scorer.domain.runtime_versions import Version
+from assay_scorer.domain.runtime_versions import Version, gone
 from assay_scorer.domain.time_limits import time_limit
 
 RUNTIME_LOCK: Final = 0x455C
@@ -86,10 +86,14 @@ class PostgresRuntimeVersionChanges(TransactionPart):
 
     async def current_environment(self) -> Environment:
         rows = (await self._connection.execute(_CURRENT)).all()
+        approved = tuple(_approved(row) for row in rows if row.id is not None)
+        versions = await self._connection.execute(_NEWEST_FIRST)
+        led_here = [Version.model_validate(row, from_attributes=True) for row in versions]
         return Environment(
             runtime_version=rows[0].number,
             snapshot=rows[0].snapshot,
-            approved=tuple(_approved(row) for row in rows if row.id is not None),
+            without=gone(led_here, rows[0].number, [skill.name for skill in approved]),
+            approved=approved,
         )
 
 

@@ -30,6 +30,8 @@ class AdmissionRules:
 
     money: MoneyRules = field(default_factory=MoneyRules)
     regression_mode: RegressionMode = "changed"
+    repeats: int = 2
+    """How often tasks may be repeated where that could change the verdict."""
 
     def room(self, under_way: UnderWay) -> int:
         """How many more validations may start."""

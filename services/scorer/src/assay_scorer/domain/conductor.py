@@ -6,6 +6,9 @@
                                                     └─────────────────┴──────────┴───┴→ reporting
                                                                                         → done
 
+Where an LLM takes part and repeating could change the verdict, `repeating` follows one of the two
+gradings: the tasks in question are done again, and the median counts.
+
 Each step asks for one work item; `regression` asks for a run and then a grading for each
 approved skill, all side by side, and ends when all are answered. Without approved skills, or below
 70 overall, there is none. Nor is there in a full test, which plans new tasks beside the stored ones
@@ -47,6 +50,12 @@ from assay_scorer.domain.inputs import (
     WentQuiet,
     WorkerResult,
 )
+from assay_scorer.domain.repeating import (
+    considered,
+    given_time_back,
+    is_over,
+    repeat_answered,
+)
 from assay_scorer.domain.spending import charged
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
@@ -59,11 +68,23 @@ of what it is for has failed, whatever could have been exercised."""
 
 def decide(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
     """The validation after what is `given`, and what to say because of it."""
-    decision = failures.within_money(_next(charged(validation, given), given, now), now)
+    decision = _settled(_next(charged(validation, given), given, now), now)
     unused = _unused_candidate(decision.validation, given)
     if unused is None:
         return decision
     return decision.and_say(clean_up(decision.validation, unused))
+
+
+def _settled(decision: Decision, now: datetime) -> Decision:
+    """The decision within its money, and gone on with once all repeats have ended."""
+    while True:
+        decision = failures.within_money(decision, now)
+        if not is_over(decision.validation):
+            return decision
+        validation = given_time_back(decision.validation, now)
+        go_on = _graded_online if validation.offline_graded is None else _graded_offline
+        further = go_on(validation, now)
+        decision = Decision(further.validation, (*decision.outgoing, *further.outgoing))
 
 
 def _next(validation: Validation, given: ConductorInput, now: datetime) -> Decision:
@@ -111,6 +132,7 @@ def _admit(validation: Validation, admitted: Admitted, now: datetime) -> Decisio
             "min_lift": admitted.min_lift,
             "money": admitted.money,
             "regression_mode": admitted.regression_mode,
+            "repeats_allowed": admitted.repeats,
         }
     )
     timed = started.model_copy(update={"deadline": now + started.limit})
@@ -123,6 +145,8 @@ def _answered(
     """Work has ended well."""
     if item.is_control:
         return control_answered(validation, item, result, now)
+    if item.is_repeat:
+        return repeat_answered(validation, item, result)
     match item.what, result:
         case "planning", ValidationPlanned():
             tasks = (*validation.stored_tasks, *result.tasks)
@@ -142,18 +166,18 @@ def _answered(
             return enter(validation.model_copy(update={"offline": result}), "offline_grading", now)
         case "offline_grading", RunGraded():
             return _graded_offline(validation.model_copy(update={"offline_graded": result}), now)
-        case "regression", RunFinished():
-            return layer2.regression_ran(validation, item, result)
-        case "regression_grading", RunGraded():
-            return layer2.regression_graded(validation, item, result, now)
         case "reporting", ReportWritten():
             written = {"prose": result.prose, "reporter": result.model}
             return finish(validation.model_copy(update=written), now)
         case _:
-            return layer2.mending_answered(validation, item, result, now)
+            return layer2.layer2_answered(validation, item, result, now)
 
 
 def _graded_online(validation: Validation, now: datetime) -> Decision:
+    repeated = considered(validation, now)
+    if repeated.validation.step == "repeating" != validation.step:
+        return repeated
+    validation = repeated.validation
     scores = validation.measured
     assert scores is not None
     found = conflicts(validation.demands, validation.package_changes)
@@ -176,6 +200,10 @@ def _graded_online(validation: Validation, now: datetime) -> Decision:
 
 
 def _graded_offline(validation: Validation, now: datetime) -> Decision:
+    repeated = considered(validation, now)
+    if repeated.validation.step == "repeating" != validation.step:
+        return repeated
+    validation = repeated.validation
     scores = validation.measured
     assert scores is not None
     scored = validation.model_copy(update={"scores": scores})

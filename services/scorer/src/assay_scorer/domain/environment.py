@@ -63,6 +63,8 @@ class Environment(Model):
     """`n` of `v1.n`; 0 is the base."""
     snapshot: str | None = None
     """None for the base."""
+    without: tuple[str, ...] = ()
+    """Skills that led to that version and are gone: their parts of it are left out."""
     approved: tuple[ApprovedSkill, ...] = ()
 
     def approved_as(self, name: str) -> ApprovedSkill:

@@ -14,6 +14,7 @@ from assay_scorer.domain.budgets import money_is_spent
 from assay_scorer.domain.decisions import Decision, ask_again, end_inconclusive, finish
 from assay_scorer.domain.inputs import Cancelled, DeadlinePassed, GivenUp
 from assay_scorer.domain.layer2 import failure_stands
+from assay_scorer.domain.repeating import left_out
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.work import clean_up
 from assay_scorer.domain.work_items import WorkItem
@@ -37,6 +38,8 @@ def work_failed(
         return ask_again(validation, failed_again, FIRST_DELAY * 2 ** (failures - 1))
     if item.is_control:
         return control_failed(validation, item, failure, now)
+    if item.is_repeat:
+        return left_out(validation, (item,))
     if validation.step == "reporting":
         return finish(validation, now)
     if validation.step == "mending":
@@ -82,6 +85,8 @@ def out_of_time(validation: Validation, given: DeadlinePassed | GivenUp, now: da
     if validation.passes_because is not None:
         late = Failure.of("timeout", "it was not done in time")
         return without_control(validation, late, now)
+    if validation.step == "repeating":
+        return left_out(validation, validation.awaited)
     if validation.step == "reporting":
         return finish(validation, now)
     if validation.step == "mending":
@@ -106,6 +111,7 @@ def _give_up(validation: Validation, now: datetime) -> Decision:
             "online_graded": None,
             "offline": None,
             "offline_graded": None,
+            "repeats": None,
             "regressions": (),
             "conflicts": (),
             "mending": None,

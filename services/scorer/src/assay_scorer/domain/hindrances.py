@@ -68,7 +68,7 @@ def best_case(observed: Observed, hindered: Sequence[Hindered]) -> Scores:
         for each in observed.online_grades
     )
     online = observed.online.model_copy(update={"outcomes": outcomes})
-    lifted = replace(observed, online=online, online_grades=grades)
+    lifted = replace(observed, online=online, online_grades=grades, repeats=())
     return scored(lifted, offline_unknown=FULL)
 
 

@@ -21,6 +21,8 @@ class Admitted(Model):
     min_lift: float | None = None
     """What a skill has to add to pass, in grades; none means that nothing is demanded."""
     money: MoneyRules = MoneyRules()
+    repeats: int = 0
+    """How often tasks may be repeated where that could change the verdict."""
     regression_mode: RegressionMode = "changed"
     """Which approved skills are run in layer 2: those for which something changed, or all."""
 

@@ -80,11 +80,15 @@ def with_regression(
     return validation.model_copy(update={"regressions": regressions})
 
 
-def mending_answered(
+def layer2_answered(
     validation: Validation, item: WorkItem, result: Result, now: datetime
 ) -> Decision:
-    """Work of mending has ended well; what belongs to no step of it changes nothing."""
+    """Work of layer 2 has ended well; what belongs to no step of it changes nothing."""
     match item.what, result:
+        case "regression", RunFinished():
+            return regression_ran(validation, item, result)
+        case "regression_grading", RunGraded():
+            return regression_graded(validation, item, result, now)
         case "mending", RunFinished():
             return _go_on_mending(validation, mending.installed(validation, result), now)
         case "mending_run", RunFinished():

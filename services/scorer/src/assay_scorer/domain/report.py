@@ -16,6 +16,7 @@ from assay_contracts.reports import (
 from assay_contracts.runs import Package, RunFinished, RunKind
 from assay_contracts.tasks import TaskId
 from assay_contracts.validations import ReportRef, ValidationCompleted, ValidationTimings
+from assay_scorer.domain.confidence import confidence
 from assay_scorer.domain.environment import version_label
 from assay_scorer.domain.ledger import cost_report
 from assay_scorer.domain.provenance import removed, unmet
@@ -62,6 +63,7 @@ def build_report(validation: Validation) -> Report:
         regression_rule=regression_rule(validation),
         prose=validation.prose,
         models=validation.models,
+        confidence=confidence(validation),
         costs=cost_report(validation.ledger, validation.money, validation.token_budget),
         rubric_version=graded.rubric_version if graded else RUBRIC_VERSION,
         queued_at=validation.queued_at,
@@ -133,6 +135,7 @@ def _runs(validation: Validation) -> Iterable[RunReport]:
                 packages_after=len(run.packages_after),
                 packages_added=_added(run.packages_before, run.packages_after),
                 installations=run.installations,
+                sealed=run.sealed,
                 timings=run.timings,
                 lost_offline=_lost(validation) if kind == "offline" else (),
             )

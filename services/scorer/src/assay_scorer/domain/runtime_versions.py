@@ -1,6 +1,6 @@
 """Runtime versions: which skills each was made with, and whose environments are kept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -81,15 +81,26 @@ def next_version(
 
 def made_with(versions: Sequence[Version], number: int) -> frozenset[SkillRevision]:
     """The skills, by revision, whose approvals led to this version."""
+    return frozenset(
+        (version.skill_id, version.skill_revision)
+        for version in _leading_to(versions, number)
+        if version.skill_id is not None and version.skill_revision is not None
+    )
+
+
+def _leading_to(versions: Sequence[Version], number: int) -> Iterator[Version]:
+    """A version, the one it was built on, and so on down to the base."""
     by_number: Mapping[int, Version] = {version.number: version for version in versions}
-    made: set[SkillRevision] = set()
     step: int | None = number
     while step is not None:
-        version = by_number[step]
-        if version.skill_id is not None and version.skill_revision is not None:
-            made.add((version.skill_id, version.skill_revision))
-        step = version.built_on
-    return frozenset(made)
+        yield by_number[step]
+        step = by_number[step].built_on
+
+
+def gone(versions: Sequence[Version], number: int, approved: Collection[str]) -> tuple[str, ...]:
+    """The skills that led to a version and are approved no more, as after a deletion."""
+    led = {each.skill_name for each in _leading_to(versions, number) if each.skill_name}
+    return tuple(sorted(led - set(approved)))
 
 
 class PlacedSkill(Model):

@@ -6,6 +6,7 @@ Every dimension in the table of the contracts has one function here, by its name
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from statistics import median_low
 from typing import Final
 
 from assay_contracts.attribution import counted_grade
@@ -33,15 +34,33 @@ class Observed:
     """None when there was no offline run, or not yet."""
     offline_grades: Sequence[Grade] = ()
     """None before they are there."""
+    repeats: Sequence[tuple[RunFinished, Sequence[Grade]]] = ()
+    """Further tries of tasks of the online run, with their grades."""
 
 
 def completion(observed: Observed) -> float:
-    """Mean of the points of the online run, of work done with the skill in full."""
-    parts = {outcome.task_id: outcome.attribution for outcome in observed.online.outcomes}
-    counted = [
-        counted_grade(grade.grade, parts.get(grade.task_id)) for grade in _telling_grades(observed)
-    ]
+    """Mean of the points of the online run, of work done with the skill in full.
+
+    Of a task that was repeated, the median of its tries counts.
+    """
+    tries = _counted_grades(observed)
+    counted = [median(tries[each.task_id]) for each in _telling_grades(observed)]
     return _one_decimal(Decimal(sum(map(points, counted))) / len(counted))
+
+
+def _counted_grades(observed: Observed) -> Mapping[TaskId, list[int]]:
+    found: dict[TaskId, list[int]] = {grade.task_id: [] for grade in observed.online_grades}
+    for run, grades in ((observed.online, observed.online_grades), *observed.repeats):
+        parts = {outcome.task_id: outcome.attribution for outcome in run.outcomes}
+        for grade in grades:
+            counted = counted_grade(grade.grade, parts.get(grade.task_id))
+            found.setdefault(grade.task_id, []).append(counted)
+    return found
+
+
+def median(tries: Sequence[int]) -> int:
+    """The middle one, or the lower of the two in the middle: in doubt, less is known to work."""
+    return median_low(tries)
 
 
 def _telling_grades(observed: Observed) -> Sequence[Grade]:
@@ -57,10 +76,15 @@ def _telling_grades(observed: Observed) -> Sequence[Grade]:
 
 
 def trigger(observed: Observed) -> float:
-    """Share of the tasks of the online run, in percent, in which the skill was used."""
-    outcomes = observed.online.outcomes
-    used = sum(outcome.used(observed.skill_name) for outcome in outcomes)
-    return _one_decimal(Decimal(100 * used) / len(outcomes))
+    """Share of the tasks of the online run, in percent, in which the skill was used.
+
+    In a task that was repeated, it was if it was in most of the tries.
+    """
+    used: dict[TaskId, list[int]] = {}
+    for run in (observed.online, *(run for run, _ in observed.repeats)):
+        for outcome in run.outcomes:
+            used.setdefault(outcome.task_id, []).append(outcome.used(observed.skill_name))
+    return _one_decimal(Decimal(100 * sum(map(median, used.values()))) / len(used))
 
 
 def offline(observed: Observed) -> float | None:

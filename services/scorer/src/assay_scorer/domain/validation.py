@@ -7,6 +7,7 @@ from uuid import UUID
 
 from assay_contracts.attribution import Defect
 from assay_contracts.base import Lane, Model, ModelUse
+from assay_contracts.confidence import RepeatsMissing
 from assay_contracts.grades import RunGraded
 from assay_contracts.reports import (
     DependencyConflict,
@@ -37,6 +38,7 @@ from assay_scorer.domain.exercise import Exercised, exercised
 from assay_scorer.domain.hindrances import Hindered, hindered_tasks
 from assay_scorer.domain.ledger import Ledger, summed
 from assay_scorer.domain.money import MoneyRules
+from assay_scorer.domain.repeats import Repeats
 from assay_scorer.domain.results import StoredResult
 from assay_scorer.domain.retest import Mending, Retest
 from assay_scorer.domain.time_limits import time_limit
@@ -89,6 +91,7 @@ class Validation(Model):
     """What models may use for the whole of it; none means no bound."""
     money: MoneyRules = MoneyRules()
     regression_mode: RegressionMode = "changed"
+    repeats_allowed: int = 0
     known_results: tuple[StoredResult, ...] = ()
     """Of approved skills: looked up when layer 2 may begin, and not stored with the validation."""
     ledger: Ledger = ()
@@ -105,6 +108,10 @@ class Validation(Model):
     online_graded: RunGraded | None = None
     offline: RunFinished | None = None
     offline_graded: RunGraded | None = None
+    repeats: Repeats | None = None
+    """None when nothing was repeated."""
+    repeats_missing: RepeatsMissing | None = None
+    """Why nothing was, where it could have changed the verdict."""
     regressions: tuple[Regression, ...] = ()
     conflicts: tuple[DependencyConflict, ...] = ()
     mending: Mending | None = None
@@ -207,14 +214,17 @@ class Validation(Model):
         tested = tuple(use for each in self.regressions for use in each.models)
         layer2 = summed((*tested, *(self.mending.costs if self.mending else ())))
         control = self.control.models if self.control else ()
+        tries = self.repeats.tries if self.repeats else ()
+        repeats = summed(use for each in tries for use in each.models)
         reporter = (self.reporter,) if self.reporter else ()
-        return (*self._layer1_models, *control, *layer2, *reporter)
+        return (*self._layer1_models, *repeats, *control, *layer2, *reporter)
 
     @property
     def _layer1_models(self) -> tuple[ModelUse, ...]:
         uses = (
             self.planner,
             self.online.model if self.online else None,
+            self.online.near_miss_model if self.online else None,
             self.online_graded.model if self.online_graded else None,
             self.offline.model if self.offline else None,
             self.offline_graded.model if self.offline_graded else None,
@@ -231,12 +241,14 @@ class Validation(Model):
         """What scores are computed from; None before the online run is graded."""
         if self.online is None or self.online_graded is None:
             return None
+        repeats = self.repeats.done if self.repeats else ()
         return scoring.Observed(
             skill_name=self.skill_name,
             online=self.online,
             online_grades=self.online_graded.grades,
             offline=self.offline,
             offline_grades=self.offline_graded.grades if self.offline_graded else (),
+            repeats=[(run, graded.grades) for run, graded in repeats],
         )
 
     @property
@@ -304,13 +316,6 @@ class Validation(Model):
         return tuple(each for each in self.regressions if each.hindered and not each.is_broken)
 
     @property
-    def described(self) -> tuple[tuple[str, str], ...]:
-        """Every skill that agents see, by name and description, built-in neighbours apart."""
-        name = self.skill_name
-        approved = ((each.name, each.description) for each in self.environment.approved)
-        return (*(each for each in approved if each[0] != name), (name, self.manifest.description))
-
-    @property
     def _declared(self) -> dict[str, Dependencies]:
         approved = {each.name: each.dependencies for each in self.environment.approved}
         return {**approved, self.skill_name: self.manifest.dependencies}
@@ -373,7 +378,6 @@ class Validation(Model):
 
     @property
     def tasks_total(self) -> int:
-        """The tasks; in layer 2, the approved skills."""
         return len(self._tested_again) or len(self.tasks)
 
     @property

@@ -73,8 +73,16 @@ def _key(
         environment=environment,
         models=models_of(run, graded),
         prompts=prompts_of(run, graded),
-        neighbours=neighbours_digest(rivals(skill, validation.described)),
+        neighbours=neighbours_digest(rivals(skill, _described(validation))),
     )
+
+
+def _described(validation: Validation) -> tuple[tuple[str, str], ...]:
+    """Every skill that agents see, by name and description, built-in neighbours apart."""
+    name = validation.skill_name
+    approved = ((each.name, each.description) for each in validation.environment.approved)
+    under_test = (name, validation.manifest.description)
+    return (*(each for each in approved if each[0] != name), under_test)
 
 
 def results_of(validation: Validation) -> tuple[StoredResult, ...]:

@@ -9,6 +9,7 @@ from assay_contracts.full_tests import NEW_TASKS, FullTestOutcome
 from assay_contracts.grades import GradingRequested
 from assay_contracts.reports import ReportRequested
 from assay_contracts.runs import RunRequested
+from assay_contracts.tasks import Task
 from assay_contracts.validations import CleanupRequested, KeepRequested, ValidationRequested
 from assay_scorer.domain.budgets import tokens_allowed
 from assay_scorer.domain.message_size import cut_to_fit
@@ -110,11 +111,43 @@ def _online_work(validation: Validation, item: WorkItem) -> Work:
         near_misses=validation.near_misses,
         skills=validation.environment.mounted(validation.skill_name, validation.bundle),
         base=validation.environment.snapshot,
+        without=validation.environment.without,
         # The attempt is in the name: two workers on one step must not write one snapshot.
         capture=f"{validation.validation_id}-{item.attempt}",
         dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
     )
+
+
+def _repeat_work(validation: Validation, item: WorkItem) -> Work:
+    return RunRequested(
+        **_common(validation, item),
+        kind="online",
+        tasks=_repeated_tasks(validation),
+        skills=validation.environment.mounted(validation.skill_name, validation.bundle),
+        base=validation.environment.snapshot,
+        dependencies=validation.manifest.dependencies,
+        time_limit_s=time_limit(validation.manifest).total_seconds(),
+    )
+
+
+def _repeat_grading(validation: Validation, item: WorkItem) -> Work:
+    assert validation.repeats is not None
+    (repeat,) = (each for each in validation.repeats.tries if each.number == item.number)
+    assert repeat.run is not None
+    return cut_to_fit(
+        GradingRequested(
+            **_common(validation, item),
+            run_kind="online",
+            tasks=_repeated_tasks(validation),
+            outcomes=repeat.run.outcomes,
+        )
+    )
+
+
+def _repeated_tasks(validation: Validation) -> tuple[Task, ...]:
+    assert validation.repeats is not None
+    return tuple(task for task in validation.tasks if task.task_id in validation.repeats.task_ids)
 
 
 def _control_work(validation: Validation, item: WorkItem) -> Work:
@@ -124,6 +157,7 @@ def _control_work(validation: Validation, item: WorkItem) -> Work:
         tasks=validation.tasks,
         skills=validation.environment.mounted_without(validation.skill_name),
         base=validation.environment.snapshot,
+        without=validation.environment.without,
         # Everything else is as it is with the skill: what it declares is there too.
         dependencies=validation.manifest.dependencies,
         time_limit_s=time_limit(validation.manifest).total_seconds(),
@@ -233,6 +267,8 @@ _WORK: Final[dict[WorkKind, Callable[[Validation, WorkItem], Work]]] = {
     "online_grading": _online_grading,
     "offline_run": _offline_work,
     "offline_grading": _offline_grading,
+    "repeat_run": _repeat_work,
+    "repeat_grading": _repeat_grading,
     "regression": _regression_work,
     "regression_grading": _regression_grading,
     "mending": _mending_work,

@@ -39,6 +39,10 @@ class WorkItem(Model):
         return self.what in ("control_run", "control_grading")
 
     @property
+    def is_repeat(self) -> bool:
+        return self.what in ("repeat_run", "repeat_grading")
+
+    @property
     def key(self) -> str:
         about = self.skill if self.number is None else self.number
         return self.what if about is None else f"{self.what}.{about}"

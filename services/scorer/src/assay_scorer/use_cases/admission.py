@@ -45,6 +45,7 @@ class AdmitQueued:
             min_lift=self.rules.min_lift,
             money=self.rules.money,
             regression_mode=self.rules.regression_mode,
+            repeats=self.rules.repeats,
         )
         decisions = [decide(validation, admitted, now) for validation in queued]
         for decision in decisions:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,22 +10,23 @@ from typing import Final
 
 from assay_sandboxes.bubblewrap.bwrap import bwrap_path
 from assay_sandboxes.bubblewrap.process_one.launcher import STAGE
-from assay_sandboxes.bubblewrap.process_one.move_in import NAME_SERVER, USER
+from assay_sandboxes.bubblewrap.process_one.move_in import NAME_SERVER, USER, Room
 from assay_sandboxes.command_environment import ENVIRONMENT, HOME, search_path
-from assay_sandboxes.guest import package_inventory
+from assay_sandboxes.guest import home_listing, package_inventory
 from assay_sandboxes.guest.fast_files import TEMPORARY
 from assay_sandboxes.port import SKILLS, WORKSPACE, Limits
 
 PROGRAMS: Final = "/run/sandbox"
 INVENTORY: Final = f"{PROGRAMS}/inventory.py"
+HOME_FILES: Final = f"{PROGRAMS}/home_files.py"
 
 _LINKS: Final = "/run/bin"
 _SMALL: Final = 64 * 1024**2
+_FEW: Final = 10_000
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  # the sandbox's own
 
-COMMAND_ENVIRONMENT: Final = ENVIRONMENT | {
-    "PATH": search_path(_LINKS, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
-}
+COMMAND_FOLDERS: Final = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
+COMMAND_ENVIRONMENT: Final = ENVIRONMENT | {"PATH": search_path(_LINKS, *COMMAND_FOLDERS)}
 
 _SHARED_SETTINGS: Final = (
     "/etc/ssl",
@@ -75,12 +76,16 @@ def own_files() -> dict[str, bytes]:
         "resolv.conf": _resolver(),
     }
     files = {f"etc/{name}": content.encode() for name, content in etc.items()}
-    return files | {f"programs/{Path(INVENTORY).name}": _inventory()}
+    return files | _programs()
 
 
 @cache
-def _inventory() -> bytes:
-    return Path(package_inventory.__file__).read_bytes()
+def _programs() -> dict[str, bytes]:
+    programs = {INVENTORY: package_inventory, HOME_FILES: home_listing}
+    return {
+        f"programs/{Path(path).name}": Path(str(program.__file__)).read_bytes()
+        for path, program in programs.items()
+    }
 
 
 def _resolver() -> str:
@@ -100,11 +105,32 @@ def _machines_resolver() -> list[str]:
     return machine.read_text().splitlines() if machine.exists() else []
 
 
-def staged_folders(*, home: Path, own: Path, skills: Path) -> dict[str, str]:
+def staged_folders(*, own: Path, skills: Path) -> dict[str, str]:
     """The folders that the launcher stages for `bwrap_arguments`; `own` holds `own_files`."""
-    folders = {"home": str(home), "own": str(own), "skills": str(skills.resolve())}
+    folders = {"own": str(own), "skills": str(skills.resolve())}
     prefix = interpreter().prefix
     return folders | _bwrap_folders() | ({"python": prefix} if prefix else {})
+
+
+def rooms(limits: Limits, layers: Sequence[Path], *, overlay: bool) -> dict[str, Room]:
+    """What may be written to, for `bwrap_arguments`; `layers` show in the home folder."""
+    home = Room(
+        bytes=limits.home_bytes,
+        files=limits.home_files,
+        mode="0755",
+        layers=[str(layer) for layer in layers],
+        overlay=overlay,
+    )
+    return {
+        "home": home,
+        "workspace": _room(limits.workspace_bytes, limits.workspace_files, "0755"),
+        "temporary": _room(limits.workspace_bytes, limits.workspace_files, "1777"),
+        "shared-memory": _room(_SMALL, _FEW, "1777"),
+    }
+
+
+def _room(most_bytes: int, most_files: int, mode: str) -> Room:
+    return Room(bytes=most_bytes, files=most_files, mode=mode, layers=[], overlay=False)
 
 
 @cache
@@ -121,7 +147,7 @@ def staged_bwrap() -> str:
     return f"{STAGE}/{path.relative_to(path.parent.parent.parent)}"
 
 
-def bwrap_arguments(limits: Limits) -> list[str]:
+def bwrap_arguments() -> list[str]:
     """What `bwrap` is to lay out: all the files, and namespaces that have nothing to do with them.
 
     The others are the launcher's doing (`process_one/launcher.py`).
@@ -130,7 +156,7 @@ def bwrap_arguments(limits: Limits) -> list[str]:
         *("--unshare-ipc", "--unshare-uts", "--unshare-cgroup", "--hostname", "sandbox"),
         *("--cap-drop", "ALL", "--die-with-parent"),
         *_files_of_the_machine(),
-        *_files_of_its_own(limits),
+        *_files_of_its_own(),
         *("--remount-ro", "/"),
     ]
 
@@ -151,15 +177,14 @@ def _files_of_the_machine() -> Iterator[str]:
         yield from ("--symlink", python.path, f"{_LINKS}/{link}")
 
 
-def _files_of_its_own(limits: Limits) -> Iterator[str]:
+def _files_of_its_own() -> Iterator[str]:
     for name in ("passwd", "group", "hosts", "nsswitch.conf", "resolv.conf"):
         yield from ("--ro-bind", f"{STAGE}/own/etc/{name}", f"/etc/{name}")
     yield from ("--ro-bind", f"{STAGE}/own/programs", PROGRAMS)
     yield from ("--proc", "/proc", "--dev", "/dev")
-    yield from ("--size", str(_SMALL), "--tmpfs", _SHARED_MEMORY, "--remount-ro", "/dev")
-    workspace = str(limits.workspace_bytes)
-    yield from ("--perms", "1777", "--size", workspace, "--tmpfs", TEMPORARY)
+    yield from ("--bind", f"{STAGE}/shared-memory", _SHARED_MEMORY, "--remount-ro", "/dev")
+    yield from ("--bind", f"{STAGE}/temporary", TEMPORARY)
     yield from ("--symlink", TEMPORARY, f"/var{TEMPORARY}")
     yield from ("--bind", f"{STAGE}/home", HOME)
-    yield from ("--size", workspace, "--tmpfs", WORKSPACE)
+    yield from ("--bind", f"{STAGE}/workspace", WORKSPACE)
     yield from ("--ro-bind", f"{STAGE}/skills", SKILLS)

@@ -45,12 +45,13 @@ class Outside:
             )
         )
 
-    def order(self, ready: Ready, *, carry: bool) -> WatchOrder:
+    def order(self, ready: Ready, *, carry: bool, memory_bytes: int | None) -> WatchOrder:
         """What the warden of a sandbox that is ready is told."""
         servers = machines_name_servers() if self.name_servers is None else self.name_servers
         return WatchOrder(
             counters=ready.counters,
             process=ready.process,
+            memory_bytes=memory_bytes,
             carry=carry,
             policy=self.policy,
             name_servers=list(servers),

@@ -4,52 +4,49 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 
 from assay_contracts.runs import NetworkMode, SandboxKind
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.bwrap import BwrapMissing
+from assay_sandboxes.bubblewrap.host.machine import machine_base
 from assay_sandboxes.bubblewrap.host.memory_group import remove_abandoned_groups
 from assay_sandboxes.bubblewrap.host.outside import Outside
 from assay_sandboxes.bubblewrap.host.sandbox import BubblewrapSandbox
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder, sweep_sandboxes
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
 from assay_sandboxes.bubblewrap.host.shared_files import SharedFiles
-from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
 from assay_sandboxes.bubblewrap.host.warm_launcher import WarmLauncher
-from assay_sandboxes.bubblewrap.process_one.launcher import SANDBOX_UID
 from assay_sandboxes.egress import EgressRules
 from assay_sandboxes.host_processes import uninterrupted
 from assay_sandboxes.network_probe import Probe
-from assay_sandboxes.port import Limits, Sandbox, SandboxUnavailable
+from assay_sandboxes.port import Base, Environment, Limits, Sandbox, SandboxUnavailable
 
 
 class BubblewrapProvider:
     """Sandboxes in namespaces of their own (user, mount, pid, ipc, uts, network).
 
-    Inside, /usr is the machine's, read-only; `/workspace` and `/tmp` are memory, bounded by the
-    limits' `workspace_bytes` each; `/home/agent` is what snapshots keep. Nothing else of the
-    machine's files, processes, environment, loopback or unix sockets shows. With an open network,
+    Inside, /usr is the machine's, read-only. `/workspace`, `/tmp` and `/home/agent` lie in memory,
+    on file systems with hard bounds of bytes and files; under `/home/agent` lie the layers of the
+    environment, which all sandboxes share and none writes to. Nothing else of the machine's
+    files, processes, environment, loopback or unix sockets shows. With an open network,
     connections are carried out by the sandbox's warden, a process of its own (`warden/`).
 
     Limits hold for each process by `setrlimit` (memory, size of a file) and for the sandbox
     (number of processes), and for the memory of the whole sandbox by a control group where this
-    process may make one; `proof()` says whether it may. What lies in `/home/agent` is looked at
-    while commands run, and all of them are killed when it is more than the limits allow.
+    process may make one; `proof()` says whether it may. What lies in `/home/agent` counts there
+    too, and the bound allows for it.
     """
 
     def __init__(
         self,
         state_dir: Path,
         *,
-        snapshot_ttl: timedelta = timedelta(days=1),
         probe: Probe | None = None,
         outside: Outside | None = None,
     ) -> None:
-        """Keep sandboxes' folders and snapshots under `state_dir`."""
+        """Keep sandboxes' folders under `state_dir`."""
         self._sandboxes = state_dir / "sandboxes"
-        self._snapshots = Snapshots(state_dir / "snapshots", snapshot_ttl)
         self._shared_files = SharedFiles(state_dir / "own")
         self._launcher = WarmLauncher()
         self._probe = probe or Probe()
@@ -59,6 +56,9 @@ class BubblewrapProvider:
     def kind(self) -> SandboxKind:
         return KIND
 
+    async def base(self) -> Base:
+        return await asyncio.to_thread(machine_base)
+
     @asynccontextmanager
     async def open(
         self,
@@ -66,7 +66,7 @@ class BubblewrapProvider:
         name: str,
         skills: Path,
         network: NetworkMode,
-        base: str | None = None,
+        environment: Environment | None = None,
         limits: Limits | None = None,
     ) -> AsyncIterator[Sandbox]:
         """A new sandbox; see the port. Root makes what is in `skills` readable by everyone."""
@@ -79,9 +79,9 @@ class BubblewrapProvider:
             launcher=self._launcher,
             outside=self._outside,
         )
-        sandbox = BubblewrapSandbox(folder, self._snapshots, processes, limits, base)
+        sandbox = BubblewrapSandbox(folder, processes, limits, environment)
         try:
-            await self._start(sandbox, folder, skills, network, base)
+            await self._start(sandbox, skills, network)
             yield sandbox
         finally:
             await uninterrupted(_destroy(sandbox, folder))
@@ -95,45 +95,24 @@ class BubblewrapProvider:
                 f"on {self._sandboxes}"
             ) from error
 
-    async def _start(
-        self,
-        sandbox: BubblewrapSandbox,
-        folder: SandboxFolder,
-        skills: Path,
-        network: NetworkMode,
-        base: str | None,
-    ) -> None:
+    async def _start(self, sandbox: BubblewrapSandbox, skills: Path, network: NetworkMode) -> None:
         try:
-            await self._make_home(folder.home, base)
             if os.geteuid() == 0:
                 _let_everyone_read(skills)
             await sandbox.start(skills, network, self._probe)
         except (OSError, BwrapMissing) as error:
             raise SandboxUnavailable(f"the sandbox cannot be made: {error}") from error
 
-    async def _make_home(self, home: Path, base: str | None) -> None:
-        if base is None:
-            _make_empty_home(home)
-        else:
-            await self._snapshots.restore(base, home)
-
-    async def keep_snapshot(self, name: str) -> None:
-        self._snapshots.keep_for_good(name)
-
-    async def delete_snapshot(self, name: str) -> None:
-        await self._snapshots.delete(name)
-
     async def sweep(self) -> list[str]:
         def work() -> list[str]:
             remove_abandoned_groups()
             swept = sweep_sandboxes(self._sandboxes)
-            removed = [*swept.removed, *self._snapshots.expire()]
             if swept.stuck:
                 raise SandboxUnavailable(
                     f"cannot remove what dead runners left: {'; '.join(swept.stuck)}; removed "
-                    f"besides: {', '.join(removed) or 'nothing'}"
+                    f"besides: {', '.join(swept.removed) or 'nothing'}"
                 )
-            return removed
+            return swept.removed
 
         return await asyncio.to_thread(work)
 
@@ -146,12 +125,6 @@ async def _destroy(sandbox: BubblewrapSandbox, folder: SandboxFolder) -> None:
         await sandbox.stop()
     finally:
         await folder.remove()
-
-
-def _make_empty_home(home: Path) -> None:
-    home.mkdir(mode=0o755)
-    if os.geteuid() == 0:
-        os.chown(home, SANDBOX_UID, SANDBOX_UID)
 
 
 def _let_everyone_read(folder: Path) -> None:

@@ -14,11 +14,10 @@ from assay_contracts.obstacles import LimitKind
 from assay_contracts.runs import NetworkMode, Package, SandboxProof
 from assay_sandboxes.bubblewrap import KIND
 from assay_sandboxes.bubblewrap.host import layout
-from assay_sandboxes.bubblewrap.host.disk_quota import enforce_disk_quota
+from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
 from assay_sandboxes.bubblewrap.host.output_capture import OutputCapture
 from assay_sandboxes.bubblewrap.host.sandbox_folder import SandboxFolder
 from assay_sandboxes.bubblewrap.host.sandbox_processes import SandboxProcesses
-from assay_sandboxes.bubblewrap.host.snapshots import Snapshots
 from assay_sandboxes.bubblewrap.process_one.supervisor import (
     CommandFrame,
     Frame,
@@ -27,13 +26,16 @@ from assay_sandboxes.bubblewrap.process_one.supervisor import (
 )
 from assay_sandboxes.command_environment import HOME
 from assay_sandboxes.file_problems import problem_of
+from assay_sandboxes.home_files import parse_home_files
 from assay_sandboxes.installed_packages import in_order, machine_packages, parse_inventory
 from assay_sandboxes.network_probe import Probe
 from assay_sandboxes.port import (
     TIMED_OUT,
     WORKSPACE,
+    Environment,
     ExecResult,
     FileError,
+    HomeFile,
     Limits,
     ObservedCall,
     SandboxUnavailable,
@@ -85,21 +87,16 @@ class BubblewrapSandbox:
     def __init__(
         self,
         folder: SandboxFolder,
-        snapshots: Snapshots,
         processes: SandboxProcesses,
         limits: Limits,
-        base: str | None,
+        environment: Environment | None,
     ) -> None:
         self._folder = folder
-        self._snapshots = snapshots
         self._limits = limits
-        self._base = base
+        self._environment = environment
         self._processes = processes
         self._numbers = itertools.count(1)
         self._captures: set[OutputCapture] = set()
-        self._quota_keeper: asyncio.Task[None] | None = None
-        self._overfull = 0
-        """How often there was more on disk than there may be."""
         self._network: NetworkMode = "open"
         self._proof = ""
 
@@ -110,7 +107,8 @@ class BubblewrapSandbox:
     async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> None:
         """Start it, and prove that it has no way out but the one that it is given, if any."""
         self._network = network
-        seen = await self._processes.start(skills, network, probe)
+        layers = self._environment.layers if self._environment else ()
+        seen = await self._processes.start(skills, network, probe, layers)
         alone = f"it has a loopback and nothing else. From inside, {seen}."
         self._proof = (
             f"Blocked: {alone}"
@@ -118,22 +116,8 @@ class BubblewrapSandbox:
             else f"Open: by itself {alone} Its warden carries connections and look-ups of names to "
             "the outside, as the rules for what may be reached allow, and not to this machine."
         )
-        self._quota_keeper = asyncio.create_task(
-            enforce_disk_quota(self._folder.home, self._limits.home_bytes, self._end_all)
-        )
-
-    async def _end_all(self) -> None:
-        self._overfull += 1
-        await self._quiesce()
-
-    async def _quiesce(self) -> None:
-        number = next(self._numbers)
-        await self._exchange(_Job(operation="quiesce", number=number, seconds=_DEATH_S))
 
     async def stop(self) -> None:
-        if self._quota_keeper is not None:
-            self._quota_keeper.cancel()
-            await asyncio.wait([self._quota_keeper])
         await self._processes.stop()
         for capture in self._captures:
             capture.close()
@@ -144,7 +128,7 @@ class BubblewrapSandbox:
         longest = self._limits.command_seconds
         started = time.monotonic()
         number = next(self._numbers)
-        overfull, out_of_memory = self._overfull, self._killed_for_memory()
+        out_of_memory = self._killed_for_memory()
         warden = self._processes.warden
         warden.command_started(number, command, cwd)
         job = self._program(
@@ -157,9 +141,6 @@ class BubblewrapSandbox:
         ended = await self._exchange(job)
         warden.settle()
         (stdout, cut_out), (stderr, cut_err) = (capture.take() for capture in job.captures)
-        if self._overfull > overfull:
-            most = self._limits.home_bytes
-            stderr += f"\n[killed: {HOME} held more than {most} bytes]\n".encode()
         return ExecResult(
             stdout=stdout.decode(errors="replace"),
             stderr=stderr.decode(errors="replace"),
@@ -169,7 +150,6 @@ class BubblewrapSandbox:
             seconds=time.monotonic() - started,
             limits_hit=_limits_hit(
                 time=ended.timed_out and self._was_at_work(job),
-                space=self._overfull > overfull,
                 memory=self._killed_for_memory() > out_of_memory,
             ),
         )
@@ -181,7 +161,7 @@ class BubblewrapSandbox:
 
     def _killed_for_memory(self) -> int:
         group = self._processes.group
-        return group.killed() if group else 0
+        return group.killed() if group else self._processes.warden.ended_for_memory
 
     async def upload(self, files: Sequence[tuple[str, bytes]]) -> list[FileError | None]:
         request = PutFrame(
@@ -221,20 +201,26 @@ class BubblewrapSandbox:
     async def network_calls(self) -> list[ObservedCall]:
         return await self._processes.warden.calls()
 
-    async def snapshot(self, name: str) -> None:
-        # What its owner cannot read cannot be copied where the runner is an ordinary user.
-        await self.execute(f"/bin/chmod -R u+rwX {HOME}")
-        # Nothing may run while the machine copies: it could lead the copying out of the home.
-        await self._quiesce()
-        await self._snapshots.keep(self._folder.home, name)
+    async def home_files(self) -> tuple[HomeFile, ...]:
+        job = self._program(
+            [layout.interpreter().path, "-I", "-S", layout.HOME_FILES],
+            cwd=WORKSPACE,
+            number=next(self._numbers),
+            keep=_ANSWER_BYTES,
+            seconds=_FILES_S,
+        )
+        await self._exchange(job)
+        return parse_home_files(job.captures[0].take()[0])
 
     def proof(self) -> SandboxProof:
-        memory = "all its processes together" if self._processes.group else "each of its processes"
+        space = f"{self._limits.home_bytes >> 20} MiB and {self._limits.home_files} files"
         return SandboxProof(
             kind=KIND,
-            base=self._base or "base",
+            base=self._environment.name if self._environment else "base",
+            environment=self._environment.digest if self._environment else None,
             network=self._network,
-            proof=f"{self._proof} Memory is bounded for {memory}.",
+            proof=f"{self._proof} {_bounds(self._processes.group)} {HOME} lies on a file system of "
+            f"its own in memory, with room for {space}.",
             observation=_OBSERVED if self._network == "blocked" else _OBSERVED_OPEN,
             watched=True,
         )
@@ -297,6 +283,7 @@ class BubblewrapSandbox:
             raise
 
     async def _kill_and_wait(self, number: int, exited: asyncio.Future[int]) -> int:
+        self._processes.warden.let_end()
         self._processes.supervisor.kill(number)
         try:
             async with asyncio.timeout(_DEATH_S):
@@ -307,6 +294,22 @@ class BubblewrapSandbox:
             raise SandboxUnavailable(why) from error
 
 
-def _limits_hit(*, time: bool, space: bool, memory: bool) -> tuple[LimitKind, ...]:
-    hit: dict[LimitKind, bool] = {"time": time, "space": space, "memory": memory}
+def _bounds(group: MemoryGroup | None) -> str:
+    """How its shares of memory and processors are kept."""
+    memory = (
+        "Memory is bounded for all its processes together, by a control group"
+        if group
+        else "Memory is bounded for each of its processes, and for all together by its warden, "
+        "which looks five times a second and ends the largest when it is too much"
+    )
+    processors = (
+        "it weighs as one among the sandboxes however many processes it has"
+        if group and group.cpu
+        else "its processes step back when it has used up its share"
+    )
+    return f"{memory}; of the processors, {processors}."
+
+
+def _limits_hit(*, time: bool, memory: bool) -> tuple[LimitKind, ...]:
+    hit: dict[LimitKind, bool] = {"time": time, "memory": memory}
     return tuple(kind for kind, was_hit in hit.items() if was_hit)

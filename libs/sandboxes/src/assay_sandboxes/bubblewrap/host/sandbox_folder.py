@@ -4,7 +4,6 @@ A sandbox's folder is locked by the process that owns it for as long as that pro
 whoever can take the lock knows that the owner is dead, in whichever container it lived.
 """
 
-import asyncio
 import fcntl
 import json
 import os
@@ -54,10 +53,6 @@ class SandboxFolder:
         return self.path.name
 
     @property
-    def home(self) -> Path:
-        return self.path / "home"
-
-    @property
     def log(self) -> Path:
         return self.path / "log"
 
@@ -74,10 +69,7 @@ class SandboxFolder:
         try:
             # What cannot be removed now, the next sweep tries again.
             with suppress(OSError):
-                if any(self.home.glob("*")):
-                    await asyncio.to_thread(remove_tree, self.path)
-                else:  # a handful of files: quicker done than handed over
-                    remove_tree(self.path)
+                remove_tree(self.path)  # a handful of files
         finally:
             os.close(self._lock)
 
@@ -97,24 +89,23 @@ def sweep_sandboxes(sandboxes: Path) -> Swept:
     removed: list[str] = []
     stuck: list[str] = []
     for path in sorted(sandboxes.iterdir()) if sandboxes.exists() else []:
-        if path.name.startswith(HALF_MADE):
-            if age_s(path) > HALF_MADE_FOR_S:
-                remove_tree(path)
-            continue
-        if _is_abandoned(path):
-            try:
+        try:
+            if path.name.startswith(HALF_MADE):
+                if age_s(path) > HALF_MADE_FOR_S:
+                    remove_tree(path)
+            elif _is_abandoned(path):
                 _end(path)
                 remove_tree(path)
                 removed.append(path.name)
-            except OSError as error:
-                stuck.append(str(error))
+        except OSError as error:
+            stuck.append(f"{path.name}: {error}")
     return Swept(removed, stuck)
 
 
 def _is_abandoned(path: Path) -> bool:
     try:
         lock = os.open(path / "owner", os.O_RDWR)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         # Somebody is removing it, or died while removing it.
         return age_s(path) > HALF_MADE_FOR_S
     try:
@@ -129,13 +120,14 @@ def _is_abandoned(path: Path) -> bool:
 def _end(path: Path) -> None:
     try:
         record = json.loads((path / "record").read_text())
-    except (FileNotFoundError, ValueError):
-        return
-    for pid, started in record["processes"]:
+        processes, group = list(record["processes"]), record["cgroup"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # it was not written whole
+    for pid, started in processes:
         _kill(pid, started)
-    if record["cgroup"]:
+    if group:
         with suppress(OSError):
-            MemoryGroup(Path(record["cgroup"])).remove()
+            MemoryGroup(Path(group)).remove()
 
 
 def _kill(pid: int, started: int | None) -> None:

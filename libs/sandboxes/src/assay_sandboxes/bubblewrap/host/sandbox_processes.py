@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from assay_contracts.runs import NetworkMode
+from assay_sandboxes.bubblewrap.bwrap import overlay_works
 from assay_sandboxes.bubblewrap.host import layout
 from assay_sandboxes.bubblewrap.host.memory_group import MemoryGroup
 from assay_sandboxes.bubblewrap.host.outside import Outside
@@ -59,27 +61,36 @@ class SandboxProcesses:
         assert self._warden is not None
         return self._warden
 
-    async def start(self, skills: Path, network: NetworkMode, probe: Probe) -> str:
+    async def start(
+        self, skills: Path, network: NetworkMode, probe: Probe, layers: Sequence[Path] = ()
+    ) -> str:
         """Start it; what was seen, from inside, of there being no way out but by its warden.
+
+        `layers` show in its home folder.
 
         Raises:
             NotOffline: there is another way out.
             SandboxUnavailable: it does not start; says what `bwrap` or the launcher said.
         """
         try:
-            ready = await self._launched(skills, probe)
+            ready = await self._launched(skills, probe, layers)
         except _EndedUnexpectedly:
             # Something on the machine killed it before anything ran inside: nothing is lost yet.
             await self.stop()
             self._launched_processes, self.group = None, None
             self.supervisor = SupervisorClient()
-            ready = await self._launched(skills, probe)
+            ready = await self._launched(skills, probe, layers)
         launched = self._launched_processes
         assert launched is not None
         self._process_one = os.pidfd_open(ready.process)
         self._folder.record([launched.sandbox.pid, ready.process, launched.warden.pid], self.group)
         self._warden = WardenClient(launched.to_warden, lost=self.supervisor.lose)
-        self._warden.hand_over(self._outside.order(ready, carry=network == "open"), ready.observed)
+        order = self._outside.order(
+            ready,
+            carry=network == "open",
+            memory_bytes=None if self.group else self._limits.memory_bytes,
+        )
+        self._warden.hand_over(order, ready.observed)
         return await self._proven(probe, carries=network == "open")
 
     async def _proven(self, probe: Probe, *, carries: bool) -> str:
@@ -98,23 +109,25 @@ class SandboxProcesses:
             )
         return seen
 
-    async def _launched(self, skills: Path, probe: Probe) -> Ready:
-        self.group = self._launcher.take_group(self._limits.memory_bytes)
-        await self._launch(skills, probe)
+    async def _launched(self, skills: Path, probe: Probe, layers: Sequence[Path]) -> Ready:
+        # What is installed lies in memory too, and is charged to whoever installs it.
+        self.group = self._launcher.take_group(self._limits.memory_bytes + self._limits.home_bytes)
+        await self._launch(skills, probe, layers)
         return await self._ready()
 
-    async def _launch(self, skills: Path, probe: Probe) -> None:
+    async def _launch(self, skills: Path, probe: Probe, layers: Sequence[Path]) -> None:
+        overlay = bool(layers) and await asyncio.to_thread(overlay_works)
         spec = SandboxSpec(
             probe=ProbeFrame(
                 addresses=list(probe.addresses), names=list(probe.names), seconds=probe.seconds
             ),
             stage=layout.staged_folders(
-                home=self._folder.home,
                 own=self._shared_files.put(layout.own_files()),
                 skills=skills,
             ),
+            rooms=layout.rooms(self._limits, layers, overlay=overlay),
             bwrap=layout.staged_bwrap(),
-            arguments=layout.bwrap_arguments(self._limits),
+            arguments=layout.bwrap_arguments(),
             environment=layout.COMMAND_ENVIRONMENT,
             limits=self._limits.of_each_command(),
         )

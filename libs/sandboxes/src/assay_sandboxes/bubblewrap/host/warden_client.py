@@ -45,6 +45,8 @@ class WardenClient:
         self._commands: dict[int, _Command] = {}
         self._tell_lost = lost
         self._lost = False
+        self.ended_for_memory = 0
+        """How many processes the warden has ended because all together held too much."""
         self._loop.add_reader(self._socket, self._hear)
 
     def hand_over(self, order: WatchOrder, descriptors: Sequence[int]) -> None:
@@ -65,8 +67,15 @@ class WardenClient:
 
     def settle(self) -> None:
         """Have it note what a command that has ended did; nobody waits for that."""
-        with suppress(OSError):  # then it is noted later
-            self._socket.send(b'{"op": "settle", "id": 0}')
+        self._tell("settle")
+
+    def let_end(self) -> None:
+        """Say that a command is about to be ended, which is not to wait for its turn."""
+        self._tell("ending")
+
+    def _tell(self, operation: str) -> None:
+        with suppress(OSError):  # it is not needed for what is right, only for when
+            self._socket.send(json.dumps({"op": operation, "id": 0}).encode())
 
     async def begin(self) -> Begun:
         """Say that the probe is over; what was seen of it."""
@@ -125,6 +134,9 @@ class WardenClient:
             message, descriptors = b"", []
         if not message:
             self._lose()
+            return
+        if not descriptors:
+            self.ended_for_memory += 1
             return
         with os.fdopen(descriptors[0], "rb") as file:
             file.seek(0)

@@ -171,4 +171,4 @@ def _new_group() -> MemoryGroup | None:
 
 
 def _files_to_join(group: MemoryGroup | None) -> list[str]:
-    return [group.processes] if group else []
+    return group.files_to_join if group else []

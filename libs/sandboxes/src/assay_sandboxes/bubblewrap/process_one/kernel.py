@@ -16,6 +16,9 @@ NEW_USER = 0x10000000
 NEW_PID = 0x20000000
 NEW_NET = 0x40000000
 
+NO_SET_USER = 0x2
+NO_DEVICES = 0x4
+REMOUNT = 0x20
 BIND = 0x1000
 RECURSIVE = 0x4000
 SLAVE = 0x80000
@@ -81,9 +84,15 @@ def enter(process: int, flags: int) -> None:
         os.close(descriptor)
 
 
-def mount(source: str, target: str, kind: str | None, flags: int) -> None:
+def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
     _check(
-        _libc.mount(source.encode(), target.encode(), kind and kind.encode(), flags, None),
+        _libc.mount(
+            source.encode(),
+            target.encode(),
+            kind and kind.encode(),
+            flags,
+            options.encode() or None,
+        ),
         "cannot mount " + target,
     )
 

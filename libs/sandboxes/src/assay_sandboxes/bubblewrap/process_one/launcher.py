@@ -31,10 +31,15 @@ SANDBOX_UID: Final = 64100
 """Whom a sandbox's processes are on the machine, when root starts them."""
 
 
-def _stage_folders(folders: dict[str, str]) -> None:
+def _stage_folders(spec: move_in.SandboxSpec, owner: int) -> None:
     kernel.mount("none", "/", None, kernel.RECURSIVE | kernel.SLAVE)
+    layers = {
+        f"{name}.{number}": path
+        for name, room in spec["rooms"].items()
+        for number, path in enumerate(room["layers"])
+    }
     # Opened first: a source may lie under the very folder that the stage covers.
-    sources = {name: os.open(path, os.O_PATH) for name, path in folders.items()}
+    sources = {name: os.open(path, os.O_PATH) for name, path in (spec["stage"] | layers).items()}
     kernel.mount("tmpfs", STAGE, "tmpfs", 0)
     for name, source in sources.items():
         fast_files.make_folder(f"{STAGE}/{name}")
@@ -42,6 +47,45 @@ def _stage_folders(folders: dict[str, str]) -> None:
             f"/proc/self/fd/{source}", f"{STAGE}/{name}", None, kernel.BIND | kernel.RECURSIVE
         )
         os.close(source)
+    for name, room in spec["rooms"].items():
+        _make_room(f"{STAGE}/{name}", room, owner)
+
+
+def _make_room(path: str, room: move_in.Room, owner: int) -> None:
+    layers = [f"{path}.{number}" for number in range(len(room["layers"]))]
+    flags = kernel.NO_SET_USER | kernel.NO_DEVICES
+    bounds = f"size={room['bytes']},nr_inodes={room['files']}"
+    belongs = f"mode={room['mode']},uid={owner},gid={owner}"
+    fast_files.make_folder(path)
+    if not layers:
+        kernel.mount("tmpfs", path, "tmpfs", flags, f"{bounds},{belongs}")
+    elif room["overlay"]:
+        changes = f"{path}.changes"
+        fast_files.make_folder(changes)
+        kernel.mount("tmpfs", changes, "tmpfs", flags, f"{bounds},{belongs}")
+        for name in ("upper", "work"):
+            fast_files.make_folder(f"{changes}/{name}")
+            os.chown(f"{changes}/{name}", owner, owner)
+        # The topmost comes first there.
+        options = f"lowerdir={':'.join(reversed(layers))},upperdir={changes}/upper"
+        options += f",workdir={changes}/work,userxattr"
+        kernel.mount("overlay", path, "overlay", flags, options)
+    else:
+        kernel.mount("tmpfs", path, "tmpfs", flags, belongs)
+        for layer in layers:
+            _copy(layer, path)
+        held = os.statvfs(path)
+        used_bytes = (held.f_blocks - held.f_bfree) * held.f_frsize
+        used_files = held.f_files - held.f_ffree
+        bounds = f"size={used_bytes + room['bytes']},nr_inodes={used_files + room['files']}"
+        kernel.mount("tmpfs", path, None, flags | kernel.REMOUNT, bounds)
+
+
+def _copy(layer: str, target: str) -> None:
+    command = ["cp", "--archive", "--", f"{layer}/.", target]
+    copying = os.posix_spawnp("cp", command, {"PATH": os.defpath})
+    if os.waitpid(copying, 0)[1] != 0:
+        raise kernel.Refused(f"cannot copy {layer} to {target}")
 
 
 def _launch(spec: move_in.SandboxSpec, control: int, starter: int) -> NoReturn:
@@ -49,12 +93,12 @@ def _launch(spec: move_in.SandboxSpec, control: int, starter: int) -> NoReturn:
     processes = kernel.NEW_PID | kernel.NEW_NET
     if os.geteuid() == 0:
         kernel.unshare(kernel.NEW_MOUNTS, "run as an ordinary user, or give root CAP_SYS_ADMIN")
-        _stage_folders(spec["stage"])
+        _stage_folders(spec, SANDBOX_UID)
         kernel.become_user(SANDBOX_UID)
         kernel.unshare_user(processes, inside=0)
     else:
         kernel.unshare_user(kernel.NEW_MOUNTS | processes, inside=0)
-        _stage_folders(spec["stage"])
+        _stage_folders(spec, 0)
     # Changing ids has cleared it; and it may have been too late.
     kernel.die_with_parent()
     if os.getppid() != starter:
@@ -109,7 +153,8 @@ def _fork(work: Callable[[], NoReturn]) -> int:
 def _keep_watch(groups: list[str], control: socket.socket) -> NoReturn:
     starter = os.getppid()
     _join(groups)
-    warden.watch_over(control, starter=starter, uid=SANDBOX_UID)
+    folders = [each.rpartition("/")[0] for each in groups]
+    warden.watch_over(control, starter=starter, uid=SANDBOX_UID, groups=folders)
 
 
 def _wait_for_request(groups: list[str], requests: socket.socket) -> NoReturn:

@@ -32,6 +32,19 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _PROCESS_NAMESPACE: Final = 3
 
 
+class Room(TypedDict):
+    """A folder that may be written to: a file system in memory with hard bounds."""
+
+    bytes: int
+    files: int
+    """How many files, folders and links there may be."""
+    mode: str
+    layers: list[str]
+    """Folders whose contents show in it from the start, the lowest first; never written to."""
+    overlay: bool
+    """Whether they are laid under it; else they are copied into it, beyond what it may hold."""
+
+
 class SandboxSpec(TypedDict):
     """What the runner asks for."""
 
@@ -39,6 +52,8 @@ class SandboxSpec(TypedDict):
     """Where to try to go before anything else is done inside."""
     stage: dict[str, str]
     """Folders to show under the launcher's `STAGE`, by name."""
+    rooms: dict[str, Room]
+    """Folders to make there, by name."""
     bwrap: str
     """Where it lies once staged."""
     arguments: list[str]

@@ -28,6 +28,8 @@ class WatchOrder(TypedDict):
     counters: int
     process: int
     """Process 1 of the sandbox, as the machine sees it."""
+    memory_bytes: int | None
+    """What all its processes may hold together; none where the kernel sees to it."""
     carry: bool
     """Whether connections are carried outside, once the sandbox is proven to have no other way."""
     policy: PolicyOrder

@@ -21,11 +21,13 @@ from assay_testkit.runner import (
 
 async def test_offline_run_starts_from_what_the_online_run_installed(runner: Runner) -> None:
     keep = (
-        f"{SCRIPT}\nmark = pathlib.Path.home() / 'installed'\n"
-        "print('inherited' if mark.exists() else 'fresh')\nmark.write_text('x')\n"
+        f"{SCRIPT}\nhome = pathlib.Path.home()\n"
+        "print(*sorted(path.name for path in home.iterdir()))\n"
+        "home.joinpath('words.csv').write_text('x')\n"
+        "home.joinpath('installed').write_text('x')\n"
     )
     skill = runner.store.add_skill(script=keep)
-    inherited = a_task("t2", PatternCheck(pattern="inherited"))
+    inherited = a_task("t2", PatternCheck(pattern="(?m)^words.csv$"))
 
     online = finished(
         await runner.use_case()(
@@ -40,9 +42,13 @@ async def test_offline_run_starts_from_what_the_online_run_installed(runner: Run
     assert online.candidate_expires_at is not None
     until = online.candidate_expires_at - datetime.now(UTC)
     assert abs(until - SNAPSHOT_TTL) < timedelta(minutes=5)
+    assert online.sealed is not None
+    assert [file.path for file in online.sealed.files] == ["words.csv"]
+    assert [file.path for file in online.sealed.left_behind] == ["installed"]
     assert offline.candidate_expires_at is None
     assert offline.sandbox is not None
     assert offline.sandbox.base == "candidate-1"
+    assert offline.sandbox.environment == online.sealed.digest
     assert [check.passed for check in offline.outcomes[0].checks] == [True]
 
 
@@ -50,7 +56,7 @@ async def test_deleted_snapshot_is_gone(runner: Runner) -> None:
     skill = runner.store.add_skill()
     await runner.use_case()(a_run("online", skill, tasks=(a_task(),), capture="candidate-1"))
 
-    cleaned = await CleanUp(provider=runner.provider)(
+    cleaned = await CleanUp(environments=runner.environments)(
         about_snapshots(CleanupRequested, "candidate-1", "never-there")
     )
     late = await runner.use_case()(a_run("offline", skill, tasks=(a_task(),), base="candidate-1"))
@@ -67,7 +73,9 @@ async def test_a_snapshot_is_kept_or_said_to_be_missing(
     skill = runner.store.add_skill()
     await runner.use_case()(a_run("online", skill, tasks=(a_task(),), capture="candidate-1"))
 
-    answer = await KeepSnapshots(provider=runner.provider)(about_snapshots(KeepRequested, snapshot))
+    answer = await KeepSnapshots(environments=runner.environments)(
+        about_snapshots(KeepRequested, snapshot)
+    )
 
     assert isinstance(answer, KeepFinished)
     assert (answer.failure is None) == kept
