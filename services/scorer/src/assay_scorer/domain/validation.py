@@ -31,7 +31,7 @@ from assay_contracts.validations import ProgressStep, ValidationKind, Verdict
 from assay_scorer.domain import provenance, scoring
 from assay_scorer.domain.conflicts import Demands
 from assay_scorer.domain.control import Control
-from assay_scorer.domain.defects import defects, says_too_little, unexercised
+from assay_scorer.domain.defects import defects, unexercised
 from assay_scorer.domain.dependencies import PackageChanges, package_changes
 from assay_scorer.domain.environment import ApprovedSkill, Environment, Regression
 from assay_scorer.domain.exercise import Exercised, exercised
@@ -275,11 +275,6 @@ class Validation(Model):
     def defects(self) -> tuple[Defect, ...]:
         """Programs of the skill that never worked in the online run."""
         return defects(self.online.outcomes) if self.online else ()
-
-    @property
-    def says_too_little(self) -> bool:
-        """Whether the skill has next to nothing that could be exercised."""
-        return says_too_little(self.manifest)
 
     @property
     def unexercised(self) -> tuple[str, ...]:
