@@ -4,7 +4,6 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-UV_VERSION := 0.13.7
 PACKAGES := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml)) cli
 SOURCES := $(wildcard $(addsuffix /src,$(PACKAGES)) $(addsuffix /tests,$(PACKAGES)) tests bench) conftest.py
 BIN := .venv/bin
@@ -95,10 +94,11 @@ if [ -z "$$uv" ] || ! printf '0.9\n%s\n' "$$($$uv --version | cut -d' ' -f2)" | 
   uv=$(CURDIR)/.uv/bin/uv; \
   if ! [ -x "$$uv" ]; then \
     $(FIND_PYTHON); \
-    echo "Fetching uv $(UV_VERSION) into .uv …"; \
+    echo "Fetching uv into .uv …"; \
     "$$python" -m venv .uv || { \
       echo "Python's venv module is missing: install python3-venv, or uv itself." >&2; exit 1; }; \
-    .uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
+    .uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+      --only-binary :all: --requirement requirements-uv.lock; \
   fi; \
 fi
 endef
@@ -109,5 +109,5 @@ $(READY): requirements.lock $(addsuffix /pyproject.toml,$(PACKAGES))
 	[ -x $(BIN)/python ] || "$$uv" venv --quiet --python "$$python" .venv; \
 	export VIRTUAL_ENV=$(CURDIR)/.venv; \
 	"$$uv" pip sync --quiet --require-hashes --only-binary :all: --compile-bytecode requirements.lock; \
-	"$$uv" pip install --quiet --no-deps $(addprefix --editable ,$(PACKAGES)); \
+	"$$uv" pip install --quiet --no-deps --no-build-isolation $(addprefix --editable ,$(PACKAGES)); \
 	touch $@

@@ -197,6 +197,7 @@ OTHER_CALLS = (
     "STREAM.TEMPLATE.CREATE.mine",
 )
 STREAM_NAMES = (*(each.name for each in STREAMS), *(f"OBJ_{each.name}" for each in BUCKETS), "KV_x")
+ENVIRONMENTS = ("environments", "contents", "kept-environments", "kept-contents")
 MAY_CALL: dict[BusUser, set[str]] = {
     "observer": {
         "STREAM.INFO.FACTS",
@@ -227,21 +228,25 @@ MAY_CALL: dict[BusUser, set[str]] = {
         *(
             f"{call}.OBJ_{bucket}"
             for call in ("STREAM.INFO", "DIRECT.GET")
-            for bucket in ("bundles", "traces")
+            for bucket in ("bundles", "traces", "messages")
         ),
     },
     "sandbox-runner": {
-        "STREAM.INFO.OBJ_bundles",
-        "DIRECT.GET.OBJ_bundles",
         "STREAM.INFO.OBJ_traces",
+        *(
+            f"{call}.OBJ_{bucket}"
+            for call in ("STREAM.INFO", "DIRECT.GET")
+            for bucket in ("bundles", "messages", *ENVIRONMENTS)
+        ),
+        *(f"STREAM.PURGE.OBJ_{bucket}" for bucket in ENVIRONMENTS),
     },
 }
 WRITES: dict[BusUser, set[str]] = {
     "gateway": {"uploads"},
     "ingest": {"bundles"},
-    "judge": {"judging"},
-    "sandbox-runner": {"traces"},
-    "scorer": {"reports"},
+    "judge": {"judging", "messages"},
+    "sandbox-runner": {"traces", "messages", *ENVIRONMENTS},
+    "scorer": {"reports", "messages"},
 }
 
 

@@ -1,5 +1,6 @@
 """`assay report`: a card on the screen, or the report as it is."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -39,3 +40,14 @@ def test_a_report_is_given_byte_for_byte_in_other_forms(
     nowhere = ask("report", str(ID), "-f", form, "-o", tmp_path / "no" / "report")
     assert nowhere.returncode == 2
     assert "--output" in nowhere.stderr
+
+
+def test_json_on_the_screen_steers_no_terminal(ask: Run, gateway: ScriptedGateway) -> None:
+    said = {"words": "one\x9b2Jtwo\u202ethree\u2066\u2028\x85\U000e0001 ü 技能"}
+    document = json.dumps(said, ensure_ascii=False)
+    gateway.on("GET", f"/skills/{ID}/report?format=json", (200, JSON, document.encode()))
+    done = ask("report", str(ID), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == said
+    assert "ü 技能" in done.stdout
+    assert all(sign.isprintable() for sign in done.stdout.rstrip("\n"))

@@ -128,4 +128,7 @@ def test_a_declared_dependency_is_installed_once_and_shown(
     online, offline = validations[name][0].report.runs
 
     assert [package.name for package in online.packages_added] == ["rulerwords"]
+    assert [each.failure for each in online.installations] == [None]
+    assert online.installations[0].declared_in == ("requirements.txt",)
+    assert online.network_calls == ()
     assert offline.packages_added == ()

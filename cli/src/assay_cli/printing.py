@@ -10,6 +10,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay_reporting.text import escaped_json
+
 COLUMNS_ON_PAPER: Final = 100
 """Width of prose where no terminal has one."""
 UNBOUNDED: Final = 10_000
@@ -32,9 +34,14 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def say_json(document: object, *, indent: int | None = None) -> None:
+    """For programs, and harmless on a terminal all the same."""
+    say(escaped_json(json.dumps(document, indent=indent, ensure_ascii=False)))
+
+
 def say_document(content: bytes) -> None:
     """The same JSON, indented for people who read it all the same."""
-    say(json.dumps(json.loads(content), indent=2, ensure_ascii=False))
+    say_json(json.loads(content), indent=2)
 
 
 def show(what: RenderableType) -> None:

@@ -116,9 +116,15 @@ def test_dependencies_from_everywhere() -> None:
         pip=("pandas>=2.0", "numpy   ==1.26", "rich>=13"),
         npm=("d3@^7", "left-pad"),
         other=("system:jq",),
+        declared_in={
+            "pandas>=2.0": "requirements.txt",
+            "numpy   ==1.26": "requirements.txt",
+            "d3@^7": "package.json",
+            "rich>=13": "SKILL.md",
+            "left-pad": "SKILL.md",
+        },
     )
     assert codes(result) == [
-        "frontmatter-unknown-key",
         "frontmatter-flow-style",
         "requirements-option",
         "package-json-install-script",
@@ -142,7 +148,31 @@ def test_dependencies_in_the_frontmatter(yaml: str, pip: tuple[str, ...]) -> Non
 def test_dependencies_that_make_no_sense() -> None:
     result = checked(f"{HEAD}dependencies:\n  - a: b\n---\nHi\n")
 
-    assert codes(result) == ["frontmatter-unknown-key", "dependencies-unclear"]
+    assert codes(result) == ["dependencies-unclear"]
+
+
+def test_dependencies_below_the_root_in_comments_and_in_documents() -> None:
+    body = (
+        "Hi\n\n```bash\nuv pip install -q 'rich>=13' tabulate --upgrade\nnpm i -g prettier\n"
+        "pip install -r requirements.txt\npip install <package>\npip install your-package\n"
+        "npm install\n```\n\nOr `pip3 install pyyaml`. Never pip install what you do not know.\n"
+    )
+    found = manifest(
+        f"{HEAD}---\n{body}",
+        scripts__requirements_dot_txt=b"pandas\npython>=3.9\njson\n",
+        templates__requirements_dot_txt=b"django\n",
+        tool__pyproject_dot_toml=b"[project]\nname = 'x'\ndependencies = ['tabulate>=0.9']\n",
+        scripts__a_dot_py=b"# /// script\n# dependencies = [\n#   'httpx',\n# ]\n# ///\n",
+        references__more_dot_md=b"```sh\nnpm install chalk@5\n```\n",
+    ).dependencies
+
+    assert set(found.pip) == {"pandas", "tabulate>=0.9", "httpx"}
+    assert set(found.other) == {"python>=3.9", "json"}
+    assert found.shown_pip == ("rich>=13", "pyyaml")
+    assert found.shown_npm == ("prettier", "chalk@5")
+    assert found.declared_in["pandas"] == "scripts/requirements.txt"
+    assert found.declared_in["httpx"] == "scripts/a.py"
+    assert found.declared_in["chalk@5"] == "references/more.md"
 
 
 @pytest.mark.parametrize(

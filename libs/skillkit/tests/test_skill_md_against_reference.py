@@ -144,8 +144,8 @@ AGREED: dict[str, bytes] = {
     "inconsistent indent": doc(BASE + "metadata:\n  a: b\n   c: d\n"),
     "text behind the opening fence": b"--- # hi\nname: demo\ndescription: Does.\n---\nBody\n",
     "unknown keys, plain": doc(BASE + "version: 1.0\nauthor: me\n"),
-    "unknown keys, a list": doc(BASE + "dependencies:\n  - pandas\n"),
-    "unknown key and bad name": doc("name: Demo\ndescription: Does.\ntags: a, b\n"),
+    "unknown keys, a list": doc(BASE + "authors:\n  - me\n"),
+    "unknown key and bad name": doc("name: Demo\ndescription: Does.\nlabels: a, b\n"),
 }
 
 Reference = Literal["crashes", "refuses", "accepts", "misreads"]
@@ -312,7 +312,7 @@ def test_skill_md_that_is_a_folder_or_a_link_or_misspelled(tmp_path: Path) -> No
 
 
 def test_findings_name_their_line(tmp_path: Path) -> None:
-    yaml = "name: demo\ndescription: Does.\ncompatibility:\n  - a\ntags: x\n"
+    yaml = "name: demo\ndescription: Does.\ncompatibility:\n  - a\nlabels: x\n"
     data = doc(yaml, "\nSee [x](gone.md).\n")
 
     lines = {

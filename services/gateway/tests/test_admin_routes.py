@@ -32,7 +32,7 @@ from assay_testkit.gateway.wrong_tokens import (
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-OPEN_PATHS = {"/livez", "/readyz", "/metrics", "/api/openapi.json"}
+OPEN_PATHS = {"/livez", "/readyz", "/api/openapi.json"}
 PAGE_PATHS = {"/", "/page/{name:path}"}
 """The page itself, which is open and shows nothing without a token."""
 NOWHERE = "nats://nowhere"

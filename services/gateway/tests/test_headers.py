@@ -13,7 +13,6 @@ ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 REQUESTS = [
     ("GET", "/livez", {}, 200),
     ("GET", "/readyz", {}, 200),
-    ("GET", "/metrics", {}, 200),
     ("GET", "/nowhere", {}, 404),
     ("GET", "/api/openapi.json", {}, 200),
     ("DELETE", "/api/openapi.json", {}, 405),

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from prometheus_client import generate_latest
 
 from assay_contracts.rpc import SkillStatusView
 from assay_testkit.gateway.running import ADMIN_TOKEN, running_gateway
@@ -56,7 +57,7 @@ def status_of(block: Block) -> SkillStatusView:
 
 
 async def followers(client: httpx.AsyncClient) -> float:
-    metrics = (await client.get("/metrics")).text
+    metrics = generate_latest().decode()
     (line,) = [each for each in metrics.splitlines() if each.startswith("assay_gateway_followers ")]
     return float(line.split()[1])
 

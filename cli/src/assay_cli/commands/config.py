@@ -1,6 +1,5 @@
 """`assay config`: what the command goes by, and where that comes from."""
 
-import json
 import os
 from typing import Annotated, Final
 
@@ -20,7 +19,7 @@ from assay_cli.connection import TOKEN_VARIABLE, URL_VARIABLE, sendable
 from assay_cli.embedded.data import DataFolder
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.options import Json
-from assay_cli.printing import say, show_table
+from assay_cli.printing import say, say_json, show_table
 
 VARIABLES: Final[dict[Key, str]] = {"url": URL_VARIABLE, "token": TOKEN_VARIABLE}
 HIDDEN: Final = "(set)"
@@ -38,7 +37,9 @@ def show(as_json: Json = False) -> Exit:
     found = {key: _found(key, file) for key in KEYS}
     if as_json:
         entries = {key: {"value": value, "from": source} for key, (value, source) in found.items()}
-        say(json.dumps({"file": str(config_file()), **entries}, indent=2, ensure_ascii=False))
+        told: dict[str, object] = {"file": str(config_file())}
+        told.update(entries.items())
+        say_json(told, indent=2)
         return Exit.PASSED
     show_table(
         ("setting", "value", "from"),

@@ -18,7 +18,7 @@ from assay_cli.connection import Connection, connection
 from assay_cli.exit_codes import CommandError, Exit
 from assay_cli.gateway_client import GatewayClient, with_client
 from assay_cli.options import Json, Token, Url
-from assay_cli.printing import say
+from assay_cli.printing import say, say_json
 from assay_cli.signals import run_until_stopped
 from assay_contracts.topology import PUBLIC_FACTS
 from assay_reporting.text import one_line
@@ -198,7 +198,7 @@ def _show(subject: str, data: str, event_id: str, *, as_json: bool) -> None:
     event: dict[str, object] = json.loads(data)
     if as_json:
         number = {"id": event_id} if event_id else {}
-        say(json.dumps({"type": subject, **number, "data": event}, ensure_ascii=False))
+        say_json({"type": subject, **number, "data": event})
         return
     manifest = event.get("manifest")
     about = {**manifest, **event} if isinstance(manifest, dict) else event

@@ -1,7 +1,5 @@
 """`assay lint`: the format check that an upload goes through, here and without a stack."""
 
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,7 +11,7 @@ from rich.text import Text
 
 from assay_cli.commands import single_command
 from assay_cli.exit_codes import CommandError, Exit
-from assay_cli.printing import console
+from assay_cli.printing import console, say_json
 from assay_contracts.skills import Finding, Severity
 from assay_reporting.sarif import CheckedSource, render_sarif
 from assay_reporting.text import one_line
@@ -107,7 +105,7 @@ def _sarif(checked: Sequence[Checked]) -> dict[str, object]:
 
 
 def _print(document: object) -> None:
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    say_json(document, indent=2)
 
 
 def _show(source: Path, checked: CheckedSkill) -> None:

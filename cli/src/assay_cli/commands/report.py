@@ -14,6 +14,7 @@ from assay_cli.options import ReadersLanguage, Skill, Token, Url
 from assay_cli.printing import show
 from assay_contracts.reports import Report
 from assay_reporting.score_card import render_score_card
+from assay_reporting.text import escaped_json, visible
 
 app = single_command()
 
@@ -48,11 +49,19 @@ def report(
     if form == "card":
         show(render_score_card(parsed(content, Report), language))
     elif output is None:
-        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.write(_printable(content, form).encode())
         sys.stdout.buffer.flush()
     else:
         _write(output, content)
     return Exit.PASSED
+
+
+def _printable(content: bytes, form: str) -> str:
+    """What a skill wrote is in it: it must not steer the terminal that it is read on."""
+    text = content.decode("utf-8", "replace")
+    if form in ("json", "attestation"):
+        return escaped_json(text)
+    return visible(text) if sys.stdout.isatty() else text
 
 
 def _write(output: Path, content: bytes) -> None:

@@ -79,6 +79,7 @@ def _greeting(stack: Stack, seconds: float, *, token_was_given: bool) -> str:
         ("bus, to read", f"{stack.observer_url}  (subscribe to validation.completed)"),
         ("data and logs", str(stack.data.root)),
         *((f"health, {name}", f"{stack.health_url(name)}/readyz") for name in SERVICES),
+        *((f"metrics, {name}", stack.metrics_url(name)) for name in SERVICES),
     ]
     table = "\n".join(f"  {name:<24}{value}" for name, value in rows)
     shown = "$ASSAY_ADMIN_TOKEN" if token_was_given else stack.admin_token

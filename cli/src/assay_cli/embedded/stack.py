@@ -62,6 +62,7 @@ class Stack:
         self._supervisor = Supervisor(on_event)
         self._exit = AsyncExitStack()
         self._ports: dict[ServiceName, int] = {}
+        self._metrics_ports: dict[ServiceName, int] = {}
         self._nats: NatsServer
         self._token_settings: dict[str, str] = {}
         self.admin_token: str
@@ -80,8 +81,11 @@ class Stack:
         return self._nats.url(user)
 
     def health_url(self, service: ServiceName) -> str:
-        """The address below which the service answers /livez, /readyz and /metrics."""
+        """The address below which the service answers /livez and /readyz."""
         return f"http://{LOOPBACK}:{self._ports[service]}"
+
+    def metrics_url(self, service: ServiceName) -> str:
+        return f"http://{LOOPBACK}:{self._metrics_ports[service]}/metrics"
 
     def pid(self, process: ServiceName | str) -> int:
         """Of a service, `nats` or `postgres`; it changes when the process is started again."""
@@ -118,8 +122,9 @@ class Stack:
         await self._exit.aclose()
 
     def _choose_ports(self) -> int:
-        nats_port, *ports = free_ports(1 + len(SERVICES))
-        self._ports = dict(zip(SERVICES, ports, strict=True))
+        nats_port, *ports = free_ports(1 + 2 * len(SERVICES))
+        self._ports = dict(zip(SERVICES, ports[::2], strict=True))
+        self._metrics_ports = dict(zip(SERVICES, ports[1::2], strict=True))
         if self._port is not None:
             if not is_free(self._port):
                 raise StartFailed(
@@ -165,6 +170,8 @@ class Stack:
                 "NATS_URL": self.bus_url(name),
                 "ASSAY_HTTP_HOST": LOOPBACK,
                 "ASSAY_HTTP_PORT": str(port),
+                "ASSAY_METRICS_HOST": LOOPBACK,
+                "ASSAY_METRICS_PORT": str(self._metrics_ports[name]),
                 "ASSAY_STATE_DIR": str(self.data.state(name)),
                 "PYTHONUNBUFFERED": "1",
                 **extra,

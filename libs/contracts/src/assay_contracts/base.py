@@ -134,6 +134,30 @@ class Message(Model):
         return f"{self.subject()}:{self.message_id}"
 
 
+MESSAGE_BYTES: Final = 960 * 1024
+"""What a message may have: the bus takes 1 MiB, headers included."""
+LARGEST_BYTES: Final = 4 * 1024 * 1024
+"""What work and results may have that are sent apart: more would hold up who reads them."""
+
+
+class StoredBody(Model):
+    """Where the body of a message lies, in the `messages` bucket, and what it is."""
+
+    key: str
+    sha256: str
+    size: int = Field(ge=0, le=LARGEST_BYTES)
+
+
+class SentApart(Model):
+    """Said instead of work or a result that is too large for the bus."""
+
+    message_type: str
+    message_id: UUID
+    work_id: UUID | None = None
+    """What only the two who talk may know stays in the message: others may read the bucket."""
+    sent_apart: StoredBody
+
+
 class Step(Message):
     """A message about one step of one validation, at one attempt of it."""
 

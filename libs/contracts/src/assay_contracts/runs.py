@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal, Protocol
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints
 
 from assay_contracts.attribution import Attribution
 from assay_contracts.base import Model, ModelUse, Result, Work
@@ -212,11 +212,28 @@ class SandboxProof(Model):
         return self.network == "blocked" if self.watched is None else self.watched
 
 
+def _first_of(characters: int) -> BeforeValidator:
+    def cut(text: object) -> object:
+        if not isinstance(text, str) or len(text) <= characters:
+            return text
+        mark = f"… ({len(text)} characters)"
+        return text[: characters - len(mark)] + mark
+
+    return BeforeValidator(cut)
+
+
+PackageName = Annotated[str, _first_of(300)]
+PackageVersion = Annotated[str, _first_of(200)]
+Requirement = Annotated[str, _first_of(500)]
+"""A package says these of itself, at any length; what is longer than any real one is cut, and says
+so, so that no message grows with it."""
+
+
 class Package(Model):
     ecosystem: Ecosystem
-    name: str
-    version: str
-    requires: tuple[str, ...] = ()
+    name: PackageName
+    version: PackageVersion
+    requires: tuple[Requirement, ...] = ()
     """What its metadata says it needs: `name[extra]>=1; extra == "x"` for pip, `name@range` for
     npm, names for the system. In a result, only where it leads to something that changed."""
     place: str = ""

@@ -53,6 +53,16 @@ class Dependencies(Model):
     pip: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
+    shown_pip: tuple[str, ...] = ()
+    """What its documents show how to install with pip, and it declares nowhere."""
+    shown_npm: tuple[str, ...] = ()
+    declared_in: dict[str, str] = Field(default_factory=dict)
+    """For each of them, the file that says so first; not known in older data."""
+
+    @property
+    def are_installed(self) -> bool:
+        """Whether there is anything that is installed before tasks."""
+        return bool(self.pip or self.npm or self.shown_pip or self.shown_npm)
 
 
 class SkillManifest(Model):

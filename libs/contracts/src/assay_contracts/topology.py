@@ -34,6 +34,7 @@ BucketName = Literal[
     "contents",
     "kept-environments",
     "kept-contents",
+    "messages",
 ]
 
 SubscriberName = Literal["observer"]
@@ -171,6 +172,7 @@ BUCKETS: Final = (
     Bucket("contents", ttl=timedelta(days=7)),
     Bucket("kept-environments", ttl=None),
     Bucket("kept-contents", ttl=None),
+    Bucket("messages", ttl=timedelta(days=30)),
 )
 
 WORKERS: Final[dict[type[Work], ServiceName]] = {
@@ -221,16 +223,16 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         asks=workbench.QUESTIONS,
         answers=(),
         listens=(),
-        reads=("bundles", "traces"),
-        writes=("judging",),
+        reads=("bundles", "traces", "messages"),
+        writes=("judging", "messages"),
     ),
     "sandbox-runner": Grant(
         says=(RunFinished, CleanupFinished, KeepFinished, ValidationProgressed),
         asks=(),
         answers=workbench.QUESTIONS,
         listens=(),
-        reads=("bundles", *_OF_ENVIRONMENTS),
-        writes=("traces", *_OF_ENVIRONMENTS),
+        reads=("bundles", "messages", *_OF_ENVIRONMENTS),
+        writes=("traces", "messages", *_OF_ENVIRONMENTS),
         deletes=_OF_ENVIRONMENTS,
     ),
     "scorer": Grant(
@@ -238,8 +240,8 @@ GRANTS: Final[dict[ServiceName, Grant]] = {
         asks=(),
         answers=(RegisterSkill, *_QUESTIONS),
         listens=(ValidationProgressed,),
-        reads=("bundles", "traces", "reports"),
-        writes=("reports",),
+        reads=("bundles", "traces", "reports", "messages"),
+        writes=("reports", "messages"),
         deletes=("bundles", "traces", "reports"),
     ),
 }

@@ -1,5 +1,6 @@
 """Words from skills, sandboxes and models, made harmless for where they are shown."""
 
+import json
 import re
 import unicodedata
 from typing import Final
@@ -22,6 +23,33 @@ def one_line(text: str, longest: int | None = None) -> str:
     if longest is not None and len(line) > longest:
         return line[: longest - 1].rstrip() + "…"
     return line
+
+
+def escaped_json(document: str) -> str:
+    """The same JSON, with an escape for all that could steer a terminal or turn its text round.
+
+    Such characters stand in strings only: what is no string in JSON is ASCII.
+    """
+    return "".join(
+        _json_escape(character)
+        if not character.isascii() and unicodedata.category(character) in LINE_CATEGORIES
+        else character
+        for character in document
+    )
+
+
+def _json_escape(character: str) -> str:
+    return json.dumps(character)[1:-1]
+
+
+def visible(text: str) -> str:
+    """For a terminal: its lines as they are, with a mark for all that could steer it."""
+    return "".join(
+        "\ufffd"
+        if character not in "\n\t" and unicodedata.category(character) in LINE_CATEGORIES
+        else character
+        for character in text
+    )
 
 
 def quoted(text: str, limit: int = 300) -> str:

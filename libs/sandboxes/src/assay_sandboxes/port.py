@@ -184,7 +184,9 @@ class Limits:
     """What one sandbox may use."""
 
     command_seconds: float = 120.0
-    """Longest a command may take; a call may ask for less, not for more."""
+    """Longest a command may take whose caller says nothing of time; it may ask for less."""
+    install_seconds: float = 0.0
+    """Longest a caller may ask for, where that is more."""
     output_bytes: int = 128 * 1024
     """Kept of each of a command's output streams."""
     memory_bytes: int = 2 * 1024**3
@@ -198,6 +200,12 @@ class Limits:
     home_bytes: int = 2 * 1024**3
     """What may be installed, beyond the environment that the sandbox starts from."""
     home_files: int = 250_000
+
+    def seconds_for(self, asked: float | None) -> float:
+        """How long a command may take, for which a caller asks for so much time."""
+        if asked is None:
+            return self.command_seconds
+        return min(asked, max(self.command_seconds, self.install_seconds))
 
     def of_each_command(self) -> dict[str, int]:
         """What one command and whatever it starts may use, by the names that `guest` knows."""
@@ -220,7 +228,7 @@ class Sandbox(Protocol):
     ) -> ExecResult:
         """Run a shell command with nothing on its standard input.
 
-        A command that takes longer than `timeout_s`, or than the limits allow, is killed with
+        A command that takes longer than the limits allow (`Limits.seconds_for`) is killed with
         everything it started. What a command that ends leaves running goes on. Cancelling the
         call kills the command.
         """

@@ -41,7 +41,8 @@ from assay_contracts.topology import (
 )
 from assay_servicekit.delivery import dead_letter, heartbeat, retry_delay_s
 from assay_servicekit.lanes import Lanes
-from assay_servicekit.objects import ObjectStore
+from assay_servicekit.large_messages import fitted, is_too_large, whole
+from assay_servicekit.objects import ObjectStore, ObjectStoreUnavailable
 from assay_servicekit.questions import Q, Questions, R, Unavailable
 from assay_servicekit.settings import ServiceSettings
 from assay_servicekit.spending import costs_told, with_costs
@@ -139,6 +140,9 @@ class Bus:
             )
             async with heartbeat(message.raw_message):
                 result = await self._result_of(work, message.raw_message, handle)
+                if why := is_too_large(result):
+                    log.error("result_too_large", subject=result.SUBJECT, reason=why)
+                    result = work.failed(Failure.of("internal", f"The result was lost: {why}."))
                 result = result.model_copy(
                     update={"work_id": work.message_id, "worker": self._worker}
                 )
@@ -205,8 +209,10 @@ class Bus:
         """Like `say`, for a message that was written down before.
 
         Returns its sequence number in its stream, or None for what no stream keeps.
+        Raises as `say`, and MessageTooLarge or ObjectStoreUnavailable.
         """
         stream = stream_of(subject)
+        body = await fitted(body, self.objects, may_go_apart=stream in ("WORK", "RESULTS"))
         if stream is None:
             await self._broker.publish(body, subject)
             return None
@@ -294,7 +300,11 @@ class Bus:
 
     async def _parse(self, message: NatsMessage, expected: type[M]) -> M | None:
         try:
-            return expected.said_as(message.body)
+            return expected.said_as(await whole(message.body, self.objects))
+        except ObjectStoreUnavailable as error:
+            log.warning("message_postponed", subject=message.raw_message.subject, reason=str(error))
+            await message.raw_message.nak(delay=retry_delay_s(1))
+            return None
         except ValueError as error:
             log.exception("message_rejected", subject=message.raw_message.subject)
             await dead_letter(self.jetstream(), message.raw_message, str(error))
@@ -337,7 +347,7 @@ class Bus:
             tries += 1
             try:
                 await self.say(result)
-            except (NatsError, TimeoutError) as error:
+            except (NatsError, TimeoutError, ObjectStoreUnavailable) as error:
                 if self._stopping:
                     raise
                 log.warning("result_not_heard", subject=result.SUBJECT, error=str(error))

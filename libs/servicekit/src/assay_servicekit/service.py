@@ -2,9 +2,13 @@
 
 import asyncio
 import gc
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 
 import structlog
@@ -19,11 +23,12 @@ from starlette.routing import Route
 from assay_contracts.rpc import ProblemError
 from assay_servicekit.bus import Bus, TopologyMissing, Unavailable
 from assay_servicekit.logs import configure_logs
+from assay_servicekit.loop_watch import LoopWatch
 from assay_servicekit.settings import ServiceSettings
+from assay_servicekit.slow_clients import ClientLimits, bounded
 from assay_servicekit.telemetry import configure_telemetry
 
 CHECK_TIMEOUT_S = 2.0
-LONGEST_TICK_S = 10.0
 
 log = structlog.get_logger(__name__)
 
@@ -40,41 +45,34 @@ class Service:
     """Entered once the bus is connected and before it is listened to."""
     checks: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     """What must answer, beside the bus, for the service to be ready."""
+    client_limits: ClientLimits = field(default_factory=ClientLimits)
+    """What one HTTP client may take."""
     others: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     """What readiness tells of beside that; without them the service does what it still can."""
 
 
-class _Pulse:
-    """Notices an event loop that no longer turns."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-
-    async def beat(self) -> None:
-        while True:
-            self._last = time.monotonic()
-            await asyncio.sleep(1)
-
-    def alive(self) -> bool:
-        return time.monotonic() - self._last < LONGEST_TICK_S
-
-
-def health_routes(service: Service, pulse: _Pulse) -> list[Route]:
+def health_routes(service: Service, watch: LoopWatch) -> list[Route]:
     async def livez(_: Request) -> Response:
-        return JSONResponse({"alive": pulse.alive()}, 200 if pulse.alive() else 503)
+        return JSONResponse({"alive": watch.alive()}, 200 if watch.alive() else 503)
 
     async def readyz(_: Request) -> Response:
-        needed = {"bus": service.bus.check, **service.checks}
+        needed = {"event loop": watch.check, "bus": service.bus.check, **service.checks}
         checks = {**needed, **service.others}
         found = await asyncio.gather(*(_fault(check) for check in checks.values()))
         missing = {name: fault for name, fault in zip(checks, found, strict=True) if fault}
         ready = missing.keys().isdisjoint(needed)
         return JSONResponse({"ready": ready, "missing": missing}, 200 if ready else 503)
 
+    return [Route("/livez", livez), Route("/readyz", readyz)]
+
+
+def metrics_app() -> Starlette:
+    """Apart from what users reach: metrics ask for no token, and tell what they are not to know."""
+
     async def metrics(_: Request) -> Response:
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
-    return [Route("/livez", livez), Route("/readyz", readyz), Route("/metrics", metrics)]
+    return Starlette(routes=[Route("/metrics", metrics)])
 
 
 async def _fault(check: Callable[[], Awaitable[object]]) -> str | None:
@@ -91,15 +89,14 @@ async def _fault(check: Callable[[], Awaitable[object]]) -> str | None:
 
 def asgi(service: Service) -> Starlette:
     """The service as an ASGI application whose lifespan is the service's life."""
-    pulse = _Pulse()
+    watch = LoopWatch()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         telemetry = configure_telemetry(service.bus.service, service.settings.otlp_endpoint)
-        heart = asyncio.create_task(pulse.beat())
         try:
             await service.bus.connect()
-            async with service.before():
+            async with watch.watching(), service.before():
                 await service.bus.start()
                 # What is there from now on stays: no collection need look through it again.
                 gc.collect()
@@ -108,12 +105,11 @@ def asgi(service: Service) -> Starlette:
                 yield
                 await service.bus.stop()
         finally:
-            heart.cancel()
             telemetry.shutdown()
             log.info("service_stopped")
 
     app = service.app or Starlette()
-    app.router.routes[:0] = health_routes(service, pulse)
+    app.router.routes[:0] = health_routes(service, watch)
     app.router.lifespan_context = lifespan
     return app
 
@@ -122,10 +118,40 @@ def serve(service: Service) -> None:
     """Run until SIGTERM or SIGINT."""
     settings = service.settings
     configure_logs(service.bus.service, settings.log_level)
-    uvicorn.run(
-        asgi(service),
-        host=settings.http_host,
-        port=settings.http_port,
+    asyncio.run(_serve(service))
+
+
+async def _serve(service: Service) -> None:
+    settings = service.settings
+    metrics = _Beside(server_config(metrics_app(), settings.metrics_host, settings.metrics_port))
+    main = uvicorn.Server(
+        server_config(asgi(service), settings.http_host, settings.http_port, service.client_limits)
+    )
+    serving_metrics = asyncio.create_task(metrics.serve())
+    try:
+        await main.serve()
+    finally:
+        metrics.should_exit = True
+        await serving_metrics
+
+
+class _Beside(uvicorn.Server):
+    """A server that leaves signals to the one it stands beside."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def server_config(
+    app: Starlette, host: str, port: int, limits: ClientLimits | None = None
+) -> uvicorn.Config:
+    """How every server of ours is run."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=bounded(limits or ClientLimits()),
         log_config=None,
         access_log=False,
         server_header=False,

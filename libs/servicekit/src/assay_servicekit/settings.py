@@ -19,9 +19,13 @@ class ServiceSettings(BaseSettings):
     nats_url: SecretStr = Field(validation_alias="NATS_URL")
     """Address of the bus, `nats://user:password@host:port`, with the service's own bus user."""
     http_host: str = Field(default="127.0.0.1", validation_alias="ASSAY_HTTP_HOST")
-    """Address to listen on for HTTP: health and metrics, and in the gateway the REST API."""
+    """Address to listen on for HTTP: health, and in the gateway the REST API."""
     http_port: int = Field(default=8080, ge=1, le=65535, validation_alias="ASSAY_HTTP_PORT")
     """Port to listen on for HTTP; the gateway has a default of its own."""
+    metrics_host: str = Field(default="127.0.0.1", validation_alias="ASSAY_METRICS_HOST")
+    """Address to listen on for metrics. They ask for no token: keep it to who collects them."""
+    metrics_port: int = Field(default=9464, ge=1, le=65535, validation_alias="ASSAY_METRICS_PORT")
+    """Port of `/metrics`, apart from the one that users reach."""
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", validation_alias="ASSAY_LOG_LEVEL"
     )

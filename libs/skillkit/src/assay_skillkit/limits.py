@@ -28,6 +28,8 @@ class Limits:
     """Most that is read of any one file beside SKILL.md to look into it."""
     source: int = 8 * MIB
     """Most that is read of all Python files together to see what they import."""
+    documents: int = 2 * MIB
+    """Most that is read of all documents and scripts together to see what they install."""
     nested_entries: int = 20_000
     """Most that the archives inside the archive may list in all."""
 

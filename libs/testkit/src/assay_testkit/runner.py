@@ -40,6 +40,7 @@ from assay_sandbox_runner.use_cases.check_task import CheckTask
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_declared import InstallDeclared
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.read_results import ReadResults
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
@@ -197,6 +198,7 @@ class Runner:
             ),
             try_near_misses=TryNearMisses(),
             install_packages=InstallPackages(managers=managers),
+            install_declared=InstallDeclared(managers=managers, seconds=60.0),
             find_other_versions=FindOtherVersions(managers=managers),
             limits=limits,
             task_seconds=task_seconds,

@@ -37,6 +37,7 @@ from assay_gateway.use_cases.authentication import Authenticate
 from assay_servicekit.background import background
 from assay_servicekit.bus import Bus
 from assay_servicekit.service import Service
+from assay_servicekit.slow_clients import ClientLimits
 
 PING_TIMEOUT_S: Final = 1.0
 
@@ -76,6 +77,10 @@ def create_app(settings: Settings) -> Service:
         settings=settings,
         app=app,
         before=before,
+        client_limits=ClientLimits(
+            per_address=settings.connections_per_address,
+            trusted=settings.trusted_proxies,
+        ),
         checks={"keys of tokens": keys.check} if keys else {},
         others={
             "scorer": lambda: bus.ask(PingRecords(), timeout_s=PING_TIMEOUT_S),

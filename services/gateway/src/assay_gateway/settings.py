@@ -65,6 +65,11 @@ class Settings(ServiceSettings):
     """Wrong tokens that one address may show in a minute before it is answered 429."""
     uploads_per_minute: int = Field(default=120, ge=1, validation_alias="ASSAY_UPLOADS_PER_MINUTE")
     """Uploads that one caller may send in a minute before being answered 429."""
+    connections_per_address: int = Field(
+        default=256, ge=1, validation_alias="ASSAY_CONNECTIONS_PER_ADDRESS"
+    )
+    """Connections that one address may have at once, trusted proxies apart: of more, the one goes
+    that has waited longest without a whole request."""
     trusted_proxies: Annotated[tuple[str, ...], *CommaSeparated] = Field(
         default=(), validation_alias="ASSAY_TRUSTED_PROXIES"
     )

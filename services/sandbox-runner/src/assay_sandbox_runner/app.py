@@ -24,6 +24,7 @@ from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.clean_up import CleanUp
 from assay_sandbox_runner.use_cases.find_obstacles import FindObstacles
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_declared import InstallDeclared
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.keep_snapshots import KeepSnapshots
 from assay_sandbox_runner.use_cases.read_results import ReadResults
@@ -131,6 +132,7 @@ def carry_out_run(
         clean_sandboxes=checks.sandboxes,
         try_near_misses=TryNearMisses(),
         install_packages=InstallPackages(managers=managers),
+        install_declared=InstallDeclared(managers=managers, seconds=settings.install_seconds),
         find_other_versions=FindOtherVersions(managers=managers),
         limits=limits,
         task_seconds=settings.task_seconds,

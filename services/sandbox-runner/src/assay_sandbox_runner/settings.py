@@ -24,6 +24,8 @@ class Settings(ServiceSettings, ModelSettings, SandboxSettings):
     """Model calls that an agent may make for one task."""
     command_seconds: float = Field(default=180.0, gt=0, validation_alias="ASSAY_COMMAND_SECONDS")
     """Seconds that one command in a sandbox may take."""
+    install_seconds: float = Field(default=600.0, gt=0, validation_alias="ASSAY_INSTALL_SECONDS")
+    """Seconds that installing packages in a sandbox may take at a time."""
     check_seconds: float = Field(default=30.0, gt=0, validation_alias="ASSAY_CHECK_SECONDS")
     """Seconds that one check of a task may take."""
     sandbox_memory_mb: int = Field(default=4096, ge=64, validation_alias="ASSAY_SANDBOX_MEMORY_MB")
@@ -46,6 +48,7 @@ class Settings(ServiceSettings, ModelSettings, SandboxSettings):
         """What one sandbox may use."""
         return Limits(
             command_seconds=self.command_seconds,
+            install_seconds=self.install_seconds,
             output_bytes=output_bytes,
             memory_bytes=self.sandbox_memory_mb * MIB,
             processes=self.sandbox_processes,

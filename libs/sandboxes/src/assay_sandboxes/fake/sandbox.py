@@ -117,10 +117,9 @@ class FakeSandbox:
     ) -> ExecResult:
         self._check()
         self.commands.append(command)
-        longest = self._limits.command_seconds
         streams, started, timed_out = _Streams(), time.monotonic(), False
         try:
-            async with asyncio.timeout(longest if timeout_s is None else min(timeout_s, longest)):
+            async with asyncio.timeout(self._limits.seconds_for(timeout_s)):
                 code = await self._run(command, cwd, streams)
         except TimeoutError:
             code, timed_out = TIMED_OUT, True

@@ -118,12 +118,11 @@ class RemoteSandbox:
     async def execute(
         self, command: str, *, timeout_s: float | None = None, cwd: str = WORKSPACE
     ) -> ExecResult:
-        longest = self._limits.command_seconds
         started = time.monotonic()
         answer = await self._run(
             [self._guest.facts.shell, "-c", command],
             cwd=cwd,
-            seconds=longest if timeout_s is None else min(timeout_s, longest),
+            seconds=self._limits.seconds_for(timeout_s),
             keep=self._limits.output_bytes,
             asked=AskedCommand(command, cwd),
         )

@@ -17,6 +17,8 @@ from assay_skillkit.skill_md.plain_yaml import Value, read_plain_yaml
 SPEC_KEYS: Final = frozenset(
     {"name", "description", "license", "allowed-tools", "metadata", "compatibility"}
 )
+COMMON_KEYS: Final = frozenset({"dependencies", "tags", "version"})
+"""What the specification does not know and skills carry all the same, to everybody's good."""
 
 _FENCE: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")

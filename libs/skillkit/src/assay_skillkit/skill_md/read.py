@@ -19,6 +19,7 @@ from assay_skillkit.names import name_problems, normal_name
 from assay_skillkit.rules import skill as rules
 from assay_skillkit.show import shown
 from assay_skillkit.skill_md.frontmatter import (
+    COMMON_KEYS,
     SPEC_KEYS,
     Frontmatter,
     read_frontmatter,
@@ -139,7 +140,7 @@ def _without_odd_characters(text: str, findings: list[Finding]) -> str:
 
 def _key_problems(found: Frontmatter) -> Iterator[Finding]:
     for key in found.values:
-        if key not in SPEC_KEYS:
+        if key not in SPEC_KEYS and key not in COMMON_KEYS:
             yield rules.UNKNOWN_KEY.at(
                 f"`{shown(key)}` is no field of the specification.", SKILL_MD, found.lines[key]
             )

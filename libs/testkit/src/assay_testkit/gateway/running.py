@@ -8,7 +8,7 @@ import uvicorn
 
 from assay_gateway.app import create_app
 from assay_gateway.settings import Settings
-from assay_servicekit.service import asgi
+from assay_servicekit.service import Service, asgi, server_config
 from assay_testkit.waiting import until
 
 ADMIN_TOKEN = "a token for tests"
@@ -30,16 +30,14 @@ def settings_for_tests(nats_url: str, **changed: object) -> Settings:
 @asynccontextmanager
 async def running_gateway(nats_url: str, **changed: object) -> AsyncIterator[str]:
     """Serve the gateway on a free port; yields its address."""
-    service = create_app(settings_for_tests(nats_url, **changed))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            asgi(service),
-            port=0,
-            log_config=None,
-            proxy_headers=False,
-            timeout_graceful_shutdown=2,
-        )
-    )
+    async with served(create_app(settings_for_tests(nats_url, **changed))) as url:
+        yield url
+
+
+@asynccontextmanager
+async def served(service: Service) -> AsyncIterator[str]:
+    """Serve it on a free port; yields its address."""
+    server = uvicorn.Server(server_config(asgi(service), "127.0.0.1", 0, service.client_limits))
     serving = asyncio.create_task(server.serve())
     await until(lambda: server.started or serving.done(), why="the gateway listens", every_s=0.005)
     try:

@@ -1,5 +1,6 @@
 """deepagents' backend on our sandbox port: every call awaits, none takes a thread."""
 
+import math
 import shlex
 from collections.abc import Awaitable
 from typing import Final, NoReturn, TypeVar
@@ -22,6 +23,7 @@ from typing_extensions import override
 from assay_contracts.obstacles import LimitKind
 from assay_sandbox_runner.adapters.document_reader import read_documents
 from assay_sandbox_runner.adapters.shared_installations import SharedInstallations
+from assay_sandbox_runner.domain.install_commands import changes_packages
 from assay_sandbox_runner.domain.produced_files import MOST_BYTES
 from assay_sandbox_runner.domain.text import clip
 from assay_sandbox_runner.domain.timing import Stopwatch
@@ -89,7 +91,9 @@ class SandboxBackend(BaseSandbox):
         timeout: int | None = None,
     ) -> ExecuteOffloadResult:
         """Run a command of the agent's own: its `execute` tool comes this way."""
-        result = await self._installations(command, lambda: self._run(command, timeout))
+        # Whoever installs something has all the time that there is for it.
+        longest = math.inf if changes_packages(command) else None
+        result = await self._installations(command, lambda: self._run(command, timeout or longest))
         self.limits_hit = result.limits_hit
         output = result.output
         if result.timed_out:

@@ -166,14 +166,15 @@ def limits_in(seen: SeenStep) -> tuple[LimitKind, ...]:
     found: list[LimitKind] = [
         kind for kind in seen.step.limits_hit if kind != "time" or seen.is_the_skills
     ]
-    if seen.step.exit_code == _FILE_SIZE_SIGNAL:
-        found.append("file_size")
     if seen.may_have_failed:
-        found += _limits_told(seen.step.output)
+        found += limits_told(seen.step.output, seen.step.exit_code)
     return tuple(dict.fromkeys(found))
 
 
-def _limits_told(output: str) -> Iterator[LimitKind]:
+def limits_told(output: str, exit_code: int | None) -> Iterator[LimitKind]:
+    """The limits that error numbers, or the signal for file size, tell of."""
+    if exit_code == _FILE_SIZE_SIGNAL:
+        yield "file_size"
     for number, name, text in _LIMIT.findall(output):
         yield _ERROR_NUMBERS.get(number) or _ERROR_NAMES.get(name) or _ERROR_TEXTS[text]
     if _OUT_OF_MEMORY.search(output):

@@ -21,6 +21,9 @@ class PackageManager(Protocol):
     def install(self, packages: Sequence[Package]) -> str:
         """The command that installs exactly these."""
 
+    def install_declared(self, requirements: Sequence[str]) -> str:
+        """The command that installs what these ask for, as declared."""
+
     def list_versions(self, name: str) -> str:
         """The command that tells which versions of a package there are."""
 
@@ -34,10 +37,16 @@ class Pip:
     """Folder below which wheels may lie."""
 
     _OPTIONS = "--no-input --disable-pip-version-check --retries 0 --timeout 5"
+    _PATIENT = "--no-input --disable-pip-version-check --quiet --retries 1 --timeout 15"
 
     def install(self, packages: Sequence[Package]) -> str:
         wanted = shlex.join(f"{package.name}=={package.version}" for package in packages)
         return f"{self._with_wheels()} install {self._OPTIONS} {wanted}"
+
+    def install_declared(self, requirements: Sequence[str]) -> str:
+        # Options of its own would follow a `--`; what could be one is no requirement.
+        wanted = shlex.join(each for each in requirements if not each.startswith("-"))
+        return f"{self._with_wheels()} install {self._PATIENT} {wanted}"
 
     def list_versions(self, name: str) -> str:
         return f"{self._with_wheels()} index versions {self._OPTIONS} {shlex.quote(name)}"
@@ -56,10 +65,14 @@ class Pip:
 @dataclass(frozen=True, slots=True)
 class Npm:
     _OPTIONS = "--fetch-retries=0 --fetch-timeout=5000"
+    _PATIENT = "--no-progress --fetch-retries=1 --fetch-timeout=15000"
 
     def install(self, packages: Sequence[Package]) -> str:
         wanted = shlex.join(f"{package.name}@{package.version}" for package in packages)
         return f"npm install --global {self._OPTIONS} {wanted}"
+
+    def install_declared(self, requirements: Sequence[str]) -> str:
+        return f"npm install --global {self._PATIENT} -- {shlex.join(requirements)}"
 
     def list_versions(self, name: str) -> str:
         return f"npm view {self._OPTIONS} --json {shlex.quote(name)} versions"

@@ -11,10 +11,12 @@ from typing import Final
 
 from assay_agentkit.concurrency import run_all, run_both
 from assay_agentkit.failures import AgentFailed
+from assay_agentkit.task_clock import running_on, stopped_clock
 from assay_contracts.base import Failure, FailureCategory, Result
 from assay_contracts.coverage import Coverage
 from assay_contracts.environments import SealedEnvironment
 from assay_contracts.runs import (
+    Installation,
     NetworkCall,
     Package,
     RunFinished,
@@ -48,6 +50,7 @@ from assay_sandbox_runner.ports import (
 )
 from assay_sandbox_runner.use_cases.clean_sandbox import CleanSandboxes
 from assay_sandbox_runner.use_cases.find_other_versions import FindOtherVersions
+from assay_sandbox_runner.use_cases.install_declared import InstallDeclared
 from assay_sandbox_runner.use_cases.install_packages import InstallPackages
 from assay_sandbox_runner.use_cases.try_near_misses import TryNearMisses
 from assay_sandbox_runner.use_cases.work_on_task import OpenRun, TaskRecord, WorkOnTask
@@ -84,6 +87,7 @@ class CarryOutRun:
     clean_sandboxes: CleanSandboxes
     try_near_misses: TryNearMisses
     install_packages: InstallPackages
+    install_declared: InstallDeclared
     find_other_versions: FindOtherVersions
     limits: Limits
     task_seconds: float
@@ -99,7 +103,8 @@ class CarryOutRun:
         tell_costs(agents.near_miss_use)
         try:
             async with asyncio.timeout(request.time_limit_s) as clock:
-                return await self._carry_out(request, agents, stopwatch)
+                with running_on(clock):
+                    return await self._carry_out(request, agents, stopwatch)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -119,6 +124,7 @@ class CarryOutRun:
         async with self._opened(request, agents, stopwatch) as run:
             packages_before = await run.sandbox.packages()
             install_failure = await self.install_packages(run.sandbox, request.install)
+            installations = await self._install_declared(run)
             tasks, near_misses = await run_both(self._work_on_tasks(run), self.try_near_misses(run))
             calls = await self._network_calls(run, tasks)
             coverage, tasks = await self._covered(run, tasks)
@@ -145,6 +151,7 @@ class CarryOutRun:
             packages_before=packages.before,
             packages_after=packages.after,
             offered=packages.other_versions,
+            installations=installations,
             install_failure=install_failure,
             model=model,
             near_miss_model=agents.near_miss_use() if request.near_misses else None,
@@ -192,6 +199,14 @@ class CarryOutRun:
         texts = await self.bundles.texts(skills, (request.skill_name,))
         return await asyncio.to_thread(skill_needs, files, texts, request.dependencies)
 
+    async def _install_declared(self, run: OpenRun) -> tuple[Installation, ...]:
+        """Before the tasks, and at no cost to their time."""
+        if not run.request.dependencies.are_installed:
+            return ()
+        await self._tell_progress(run, "installing what the skill declares", 0)
+        with stopped_clock(), run.stopwatch.running():
+            return await self.install_declared(run.sandbox, run.request.dependencies)
+
     def _crowd(self, request: RunRequested) -> Mapping[str, str]:
         if not request.tasks:
             return {}
@@ -230,8 +245,10 @@ class CarryOutRun:
     async def _network_calls(
         self, run: OpenRun, tasks: Sequence[TaskRecord]
     ) -> tuple[NetworkCall, ...]:
-        """Those of the tasks: without any, what reached out was our own installing."""
-        observed = await run.sandbox.network_calls() if tasks else []
+        """Those of the tasks: what reached out before them was our own installing."""
+        began = min((task.window.started for task in tasks), default=None)
+        calls = await run.sandbox.network_calls() if began else []
+        observed = [call for call in calls if began is not None and call.at >= began]
         name = run.request.skill_name
         files = run.skills.files.get(name)
         if not observed or files is None:
@@ -266,7 +283,7 @@ class CarryOutRun:
                 trace=each.trace,
                 folder=each.window.folder,
                 obstacles={
-                    obstacle.step: f"{obstacle.what}: {obstacle.observed}"
+                    obstacle.step: f"{obstacle.kind.replace('_', ' ')} {obstacle.what}"
                     for obstacle in reversed(each.trace.obstacles)
                     if obstacle.step is not None
                 },

@@ -2,10 +2,8 @@
 
 from typing import Final, TypeVar
 
-from assay_contracts.base import Work
+from assay_contracts.base import MESSAGE_BYTES, Work
 
-MESSAGE_BYTES: Final = 960 * 1024
-"""The bus takes 1 MiB, headers included."""
 CUTS: Final = ((200, 1000), (50, 300), (20, 120), (5, 80))
 """How many entries of each list and characters of each text stay: from mild to severe."""
 

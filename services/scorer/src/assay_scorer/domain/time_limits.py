@@ -11,6 +11,7 @@ COMPLEX_DEPENDENCIES: Final = 3
 SIMPLE_LIMIT: Final = timedelta(seconds=300)
 MEDIUM_LIMIT: Final = timedelta(seconds=600)
 COMPLEX_LIMIT: Final = timedelta(seconds=900)
+INSTALL_LIMIT: Final = timedelta(seconds=600)
 
 
 def time_limit(manifest: SkillManifest) -> timedelta:
@@ -22,3 +23,8 @@ def time_limit(manifest: SkillManifest) -> timedelta:
     if len(manifest.files) > SIMPLE_FILES or dependencies:
         return MEDIUM_LIMIT
     return SIMPLE_LIMIT
+
+
+def install_limit(manifest: SkillManifest) -> timedelta:
+    """How long installing what the skill declares may take, at no cost to its tasks' time."""
+    return INSTALL_LIMIT if manifest.dependencies.are_installed else timedelta(0)

@@ -41,7 +41,7 @@ from assay_scorer.domain.money import MoneyRules
 from assay_scorer.domain.repeats import Repeats
 from assay_scorer.domain.results import StoredResult
 from assay_scorer.domain.retest import Mending, Retest
-from assay_scorer.domain.time_limits import time_limit
+from assay_scorer.domain.time_limits import install_limit, time_limit
 from assay_scorer.domain.work_items import WorkItem
 
 REGRESSION_LIMIT = timedelta(seconds=60)
@@ -396,4 +396,5 @@ class Validation(Model):
     def limit(self) -> timedelta:
         """How long it may take, layer 2 included."""
         regressions = 0 if self.is_full_test else len(self.environment.approved)
-        return time_limit(self.manifest) + REGRESSION_LIMIT * regressions
+        installing = install_limit(self.manifest)
+        return time_limit(self.manifest) + installing + REGRESSION_LIMIT * regressions

@@ -4,10 +4,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
+import structlog
+
 from assay_scorer.ports.outbox import UnsaidMessages
 from assay_scorer.ports.timing import Clock
+from assay_servicekit.large_messages import MessageTooLarge
 from assay_servicekit.periodic import Periodic, periodic
 from assay_servicekit.telemetry import resumed
+
+log = structlog.get_logger(__name__)
 
 BATCH: Final = 50
 POLL: Final = timedelta(seconds=1)
@@ -44,9 +49,15 @@ class OutboxRelay:
         """
         async with self.outbox.lock_due(self.clock(), BATCH) as due:
             for message in due.messages:
+                sequence = None
                 with resumed(message.traceparent):
-                    sequence = await self.bus.publish(
-                        message.subject, message.body.encode(), message.dedup_key
-                    )
+                    try:
+                        sequence = await self.bus.publish(
+                            message.subject, message.body.encode(), message.dedup_key
+                        )
+                    except MessageTooLarge as error:
+                        # It must not keep waiting what comes after it. Work that was never said
+                        # goes quiet, and its validation ends as inconclusive.
+                        log.error("message_too_large", key=message.dedup_key, reason=str(error))  # noqa: TRY400
                 due.published(message, self.clock(), sequence)
         return len(due.messages)

@@ -125,7 +125,6 @@ class BubblewrapSandbox:
     async def execute(
         self, command: str, *, timeout_s: float | None = None, cwd: str = WORKSPACE
     ) -> ExecResult:
-        longest = self._limits.command_seconds
         started = time.monotonic()
         number = next(self._numbers)
         out_of_memory = self._killed_for_memory()
@@ -136,7 +135,7 @@ class BubblewrapSandbox:
             cwd=cwd,
             number=number,
             keep=self._limits.output_bytes,
-            seconds=longest if timeout_s is None else min(timeout_s, longest),
+            seconds=self._limits.seconds_for(timeout_s),
         )
         ended = await self._exchange(job)
         warden.settle()
