@@ -216,7 +216,8 @@ def _timeless(value: Any) -> Any:
         return {key: _timeless(part) for key, part in value.items() if key not in TIMES}
     if isinstance(value, str):
         # An action tells at its end how long it took.
-        return re.sub(r", \d+\.\d s$", "", value)
+        # A command that was killed tells when, which is later on a busy machine.
+        return re.sub(r", \d+\.\d s$|ended after \d+ s", "", value)
     return [_timeless(part) for part in value] if isinstance(value, list) else value
 
 

@@ -118,7 +118,9 @@ def test_the_report_says_how_little_can_be_told_of_instructions(
 
     assert "No LLM took part" in validated.markdown
     assert validated.report.prose is not None
-    assert any("documents no command" in line for line in validated.report.prose.weaknesses)
+    assert any(
+        "documents nothing that could be run" in line for line in validated.report.prose.weaknesses
+    )
 
 
 @pytest.mark.parametrize("name", ["length-converter"])

@@ -79,6 +79,8 @@ async def test_real_installations_tell_why_they_failed(
         ("npm error code ETARGET", "missing"),
         ("npm error code ERESOLVE", "conflict"),
         ("npm error code ENOTFOUND", "unavailable"),
+        ("npm error code SELF_SIGNED_CERT_IN_CHAIN", "unavailable"),
+        ("npm error code UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "unavailable"),
         ("ERROR: ... NewConnectionError ...\nERROR: No matching distribution found", "unavailable"),
         ("error: subprocess-exited-with-error\n  gcc: not found", "broken"),
     ],

@@ -73,15 +73,28 @@ def input_files(
 
 def _parts_of_folder(name: str, about: str) -> tuple[str, ...]:
     """What lies in a folder of that name: what the skill reads from folders, if it says so."""
-    if re.search(r"photo|image|picture|screenshot|\.png|\.jpe?g", f"{name} {about}", re.IGNORECASE):
-        return ("harbour.png", "garden.png", "notes.txt")
     kinds = [kind for kind in _IN_FOLDERS if re.search(rf"\*?\.{kind}\b", about)]
     named = [f"{part}.{kind}" for kind in kinds[:3] for part in ("spring", "summer")]
-    return (*named, "spring.txt", "summer.csv", "autumn.md") if named else _FOLDER
+    if not named and re.search(r"photo|image|picture|screenshot", f"{name} {about}", re.IGNORECASE):
+        return ("harbour.png", "garden.png", "notes.txt")
+    return tuple(dict.fromkeys((*named, *_FOLDER)))
 
 
 _FOLDER: Final = ("spring.txt", "summer.csv", "autumn.md")
-_IN_FOLDERS: Final = ("md", "csv", "json", "txt", "py", "js", "html", "log", "yaml", "wav", "pdf")
+_IN_FOLDERS: Final = (
+    "md",
+    "csv",
+    "json",
+    "txt",
+    "py",
+    "js",
+    "html",
+    "log",
+    "yaml",
+    "wav",
+    "pdf",
+    "png",
+)
 
 
 def _made(path: str, about: str, variant: int) -> TaskFile:

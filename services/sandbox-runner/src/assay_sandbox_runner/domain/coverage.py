@@ -5,6 +5,7 @@ with the same subcommand and options. The built-in model follows the document wo
 it every other word has to be there too.
 """
 
+import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -37,6 +38,12 @@ _MOST_EXPECTED: Final = 4
 _SHORT_LINE: Final = 2
 """Characters of a line that says nothing by itself, such as a bracket."""
 _VARIES: Final = re.compile(r"\.\.\.|…|\d{4}-\d\d-\d\d|\d\d:\d\d|[<>]|\b\d+(?:\.\d+)?\s*m?s\b|/")
+_DOES_WITHOUT: Final = re.compile(
+    r"\bfalls? back\b|\bfallback\b"
+    r"|\b(?:works?|does) (?:also )?without (?:an? |the )?(?:answer|network|internet)"
+    r"|\bwhen (?:not|off)\s?(?:online|line)\b|离线",
+    re.IGNORECASE,
+)
 _ORDER: Final[Mapping[ItemState, int]] = {
     "failed": 0,
     "blocked": 1,
@@ -107,6 +114,7 @@ class _Reader:
         self._document = document
         self._rehearsed = rehearsed
         self._errors_are_results = errors_are_results(skill.manual)
+        self._does_without = _DOES_WITHOUT.search(skill.manual) is not None
         self._declared = "\n".join(
             text
             for path, text in skill.texts.items()
@@ -159,8 +167,10 @@ class _Reader:
                     is_own=self._is_own(item),
                     errors_are_results=self._errors_are_results,
                     after_failure=after_failure,
+                    does_without=self._does_without,
                     left_files=bool(worked.trace.files_made),
                     expected=_expected(item),
+                    expected_keys=_expected_keys(item) if self._rehearsed else (),
                 )
                 shown = self._shown(item, tried)
                 after_failure = after_failure or shown.state in ("failed", "blocked", "unclear")
@@ -323,6 +333,15 @@ def _expected(item: DocumentedItem) -> tuple[str, ...]:
     rows = [row for row in item.command.expected_output.splitlines() if row.strip()]
     fixed = [row for row in rows if not _VARIES.search(row) and not FILE_NAME.search(row)]
     return tuple(fixed[:_MOST_EXPECTED])
+
+
+def _expected_keys(item: DocumentedItem) -> tuple[str, ...]:
+    shown = item.command.expected_output.strip() if item.command else ""
+    try:
+        value = json.loads(shown) if shown.startswith("{") else None
+    except (ValueError, RecursionError):
+        value = None
+    return tuple(map(json.dumps, list(value)[:_MOST_EXPECTED])) if isinstance(value, dict) else ()
 
 
 def _literal_words(item: DocumentedItem) -> frozenset[str]:

@@ -17,7 +17,9 @@ _MISSING: Final = re.compile(
 _CONFLICT: Final = re.compile(r"ResolutionImpossible|conflicting dependencies|\bERESOLVE\b")
 _UNREACHED: Final = re.compile(
     r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError"
-    r"|\bENOTFOUND\b|\bECONNREFUSED\b|\bEAI_AGAIN\b|\bETIMEDOUT\b|CERTIFICATE_VERIFY_FAILED"
+    r"|\bENOTFOUND\b|\bECONNREFUSED\b|\bEAI_AGAIN\b|\bETIMEDOUT\b|\bECONNRESET\b"
+    r"|CERTIFICATE_VERIFY_FAILED|\bSELF_SIGNED_CERT_IN_CHAIN\b|\bDEPTH_ZERO_SELF_SIGNED_CERT\b"
+    r"|\bUNABLE_TO_(?:VERIFY|GET)_\w+|\bCERT_\w+"
 )
 """As package managers name it, for sandboxes that do not see where calls end."""
 

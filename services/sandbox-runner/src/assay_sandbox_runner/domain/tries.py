@@ -98,8 +98,12 @@ class Try:
     """An earlier step of the same exercise had not worked."""
     left_files: bool = False
     """The task made or changed files."""
+    does_without: bool = False
+    """The skill says that it does its work without the network too."""
     expected: tuple[str, ...] = ()
     """Lines that the document says it prints, where they can be compared."""
+    expected_keys: tuple[str, ...] = ()
+    """Keys of the JSON that the document says it prints, whatever it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +160,25 @@ def _ended_well(tried: Try) -> Shown:
     missing = [line for line in tried.expected if _compact(line) not in _compact(tried.output)]
     if missing and tried.as_documented:
         return Shown("failed", f"it does not print what is documented: {missing[0].strip()}")
-    if tried.obstacle or _SAYS_UNREACHED.search(tried.output):
-        return Shown(
-            "unclear", f"it went on without what it asked for: {tried.obstacle}".rstrip(": ")
-        )
+    lacking = [key for key in tried.expected_keys if key not in tried.output]
+    if lacking and tried.is_own:
+        return Shown("failed", f"it does not print what is documented: {lacking[0]}")
+    if _went_without(tried) and not tried.does_without:
+        return Shown("unclear", f"it went on without what it asked for {tried.obstacle}".strip())
     if _FOUND_NOTHING.search(tried.output):
         return Shown("unclear", "it says that it found nothing in what it was given")
     if not tried.output.strip() and not tried.left_files:
         return Shown("unclear", "it ended without error, printed nothing and left nothing behind")
     return Shown("worked")
+
+
+def _went_without(tried: Try) -> bool:
+    """Whether what it shows is that something could not be had.
+
+    A program that calls home and does its work all the same says nothing of whom it called.
+    """
+    missed = tried.obstacle.partition(":")[0].strip("`")
+    return bool(missed and missed in tried.output) or bool(_SAYS_UNREACHED.search(tried.output))
 
 
 def _module_missing(module: str, tried: Try, declared: str, cause: str) -> Shown:

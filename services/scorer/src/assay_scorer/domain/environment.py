@@ -54,7 +54,9 @@ def _done_around(run: RunFinished | None) -> frozenset[TaskId]:
     """The tasks in which the skill's programs failed and the agent made do."""
     outcomes = run.outcomes if run else ()
     return frozenset(
-        each.task_id for each in outcomes if each.attribution and each.attribution.kind == "around"
+        each.task_id
+        for each in outcomes
+        if each.attribution and each.attribution.kind == "around" and each.shows != "nothing"
     )
 
 

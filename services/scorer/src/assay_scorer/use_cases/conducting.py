@@ -17,6 +17,7 @@ from assay_scorer.domain.report import build_report, report_ref
 from assay_scorer.domain.validation import Validation
 from assay_scorer.domain.what_changed import may_begin_layer2, results_of
 from assay_scorer.domain.work import clean_up_again
+from assay_scorer.ports.audit import AuditLog
 from assay_scorer.ports.outbox import CleanupRequests, Outbox
 from assay_scorer.ports.reports import Reports, Signer
 from assay_scorer.ports.results import ResultChanges
@@ -31,12 +32,16 @@ from assay_scorer.use_cases.full_test_ending import (
     end_part,
 )
 
+NOBODY: Final = "assay"
+"""Who a skill is rejected by that failed its validation: no person decided that."""
 CLEANUP_TRIES: Final = 20
 FIRST_CLEANUP_PAUSE: Final = timedelta(minutes=1)
 LONGEST_CLEANUP_PAUSE: Final = timedelta(hours=1)
 
 
-class AdvanceTransaction(AdmissionTransaction, FullTestEndTransaction, ResultChanges, Protocol):
+class AdvanceTransaction(
+    AdmissionTransaction, AuditLog, FullTestEndTransaction, ResultChanges, Protocol
+):
     pass
 
 
@@ -91,6 +96,14 @@ class Advance:
             # The report is there before anybody is told of it.
             await self.keep_report(after)
             await transaction.keep_results(results_of(after))
+            if after.skill_status == "rejected":
+                await transaction.log_action(
+                    "rejected",
+                    NOBODY,
+                    now,
+                    skill=(after.skill_id, after.skill_name),
+                    details={"reason": after.reason or "", "decided_by": "validation"},
+                )
         await transaction.save_decision(decision, now)
         progress: list[Message] = [progress_of(after)]
         if after.step == "done":

@@ -238,7 +238,7 @@ class Revalidate:
         )
 
 
-class CancellationTransaction(SkillChanges, AuditLog, AdvanceTransaction, Protocol):
+class CancellationTransaction(SkillChanges, AdvanceTransaction, Protocol):
     pass
 
 

@@ -26,7 +26,20 @@ _FEW: Final = 10_000
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  # the sandbox's own
 
 COMMAND_FOLDERS: Final = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
-COMMAND_ENVIRONMENT: Final = ENVIRONMENT | {"PATH": search_path(_LINKS, *COMMAND_FOLDERS)}
+_CERTIFICATES: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
+_TRUSTING: Final = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+"""By these, programs that bring certificates of their own learn of the machine's."""
+
+
+def _trusted() -> dict[str, str]:
+    """Whom this machine trusts, sandboxes trust too: its package index may be its own."""
+    known = next((path for path in _CERTIFICATES if Path(path).is_file()), None)
+    return dict.fromkeys(_TRUSTING, known) if known else {}
+
+
+COMMAND_ENVIRONMENT: Final = (
+    ENVIRONMENT | _trusted() | {"PATH": search_path(_LINKS, *COMMAND_FOLDERS)}
+)
 
 _SHARED_SETTINGS: Final = (
     "/etc/ssl",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -73,7 +74,7 @@ def _make_room(path: str, room: move_in.Room, owner: int) -> None:
     else:
         kernel.mount("tmpfs", path, "tmpfs", flags, belongs)
         for layer in layers:
-            _copy(layer, path)
+            _copy(layer, path, owner)
         held = os.statvfs(path)
         used_bytes = (held.f_blocks - held.f_bfree) * held.f_frsize
         used_files = held.f_files - held.f_ffree
@@ -81,11 +82,16 @@ def _make_room(path: str, room: move_in.Room, owner: int) -> None:
         kernel.mount("tmpfs", path, None, flags | kernel.REMOUNT, bounds)
 
 
-def _copy(layer: str, target: str) -> None:
-    command = ["cp", "--archive", "--", f"{layer}/.", target]
-    copying = os.posix_spawnp("cp", command, {"PATH": os.defpath})
-    if os.waitpid(copying, 0)[1] != 0:
-        raise kernel.Refused(f"cannot copy {layer} to {target}")
+def _copy(layer: str, target: str, owner: int) -> None:
+    """Without a process of its own: the first one that is forked here is to be process 1."""
+
+    def as_it_is(source: str, copy: str) -> None:
+        shutil.copy2(source, copy, follow_symlinks=False)
+        os.chown(copy, owner, owner, follow_symlinks=False)
+
+    shutil.copytree(layer, target, symlinks=True, copy_function=as_it_is, dirs_exist_ok=True)
+    for folder, _, _ in os.walk(target):
+        os.chown(folder, owner, owner)
 
 
 def _launch(spec: move_in.SandboxSpec, control: int, starter: int) -> NoReturn:
