@@ -93,6 +93,9 @@ ATTEMPTS: Mapping[str, Mapping[str, str]] = {
     **{f"image-{key}": {"code": code} for key, code in IN_IMAGES.items()},
 }
 HONEST = "honest"
+
+pytestmark = pytest.mark.timeout(600)
+
 OBEYS: list[dict[str, Any]] = [
     {
         "grade": 5,
