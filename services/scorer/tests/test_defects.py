@@ -1,7 +1,9 @@
+import pytest
+
 from assay_contracts.attribution import Attribution, AttributionKind, ProgramEnd, ProgramRun
 from assay_contracts.runs import TaskOutcome
 from assay_contracts.skills import FileEntry, SkillManifest
-from assay_scorer.domain.defects import defects, unexercised
+from assay_scorer.domain.defects import defects, says_too_little, unexercised
 
 
 def outcome(task_id: str, kind: AttributionKind, *programs: tuple[str, ProgramEnd]) -> TaskOutcome:
@@ -58,7 +60,9 @@ def test_a_helper_that_breaks_while_the_work_gets_done_with_the_skill_is_only_na
 
 
 def manifest(*commands: str) -> SkillManifest:
-    files = tuple(FileEntry(path=path, size=1) for path in ("SKILL.md", "scripts/a.py"))
+    files = tuple(
+        FileEntry(path=path, size=1) for path in ("SKILL.md", "scripts/a.py", "assets/a.md")
+    )
     return SkillManifest(name="x", description="x", files=files, commands=commands)
 
 
@@ -67,6 +71,7 @@ def test_documented_programs_that_nobody_ran_leave_the_skill_unexercised() -> No
 
     assert unexercised(manifest("python3 scripts/a.py in.csv"), read_only) == ("scripts/a.py",)
     assert unexercised(manifest("ls"), read_only) == ()
+    assert unexercised(manifest("cp assets/a.md x.md"), read_only) == ()
     assert unexercised(manifest(), read_only) == ()
 
 
@@ -81,3 +86,23 @@ def test_nothing_is_said_of_data_in_which_nobody_looked() -> None:
 
     assert defects([old]) == ()
     assert unexercised(manifest("python3 scripts/a.py"), [old]) == ()
+
+
+@pytest.mark.parametrize(
+    ("paths", "lines", "too_little"),
+    [
+        (("SKILL.md",), 4, True),
+        (("SKILL.md", "LICENSE.txt"), 1, True),
+        (("SKILL.md",), 5, False),
+        (("SKILL.md", "references/tone.md"), 2, False),
+        (("SKILL.md", "scripts/a.py"), 2, False),
+        ((), 0, False),
+    ],
+)
+def test_a_sentence_or_two_is_no_skill(
+    paths: tuple[str, ...], lines: int, too_little: bool
+) -> None:
+    files = tuple(FileEntry(path=path, size=1) for path in paths)
+    skill = SkillManifest(name="x", description="x", files=files, body_lines=lines)
+
+    assert says_too_little(skill) == too_little

@@ -108,7 +108,12 @@ class Recorder:
 
     def _task(self, planned: Mapping[str, Any]) -> dict[str, Any]:
         prompt = planned["prompt"]
-        files = {file["path"]: file.get("content") or "" for file in planned.get("files", ())}
+        files = {
+            file["path"]: {"base64": file["content"]}
+            if file.get("encoding") == "base64"
+            else file.get("content") or ""
+            for file in planned.get("files", ())
+        }
         return {
             **planned,
             "files": files,

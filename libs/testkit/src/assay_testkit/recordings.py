@@ -17,7 +17,7 @@ _EVIDENCE: Final = ("{{seen ^detail: (.+)}}",)
 
 
 _KEYS: Final = frozenset(
-    {"skill", "like", "how", "truth", "control", "limits"}
+    {"skill", "like", "how", "truth", "control", "limits", "needs"}
     | {"tasks", "near_misses", "planner", "reporter"}
 )
 
@@ -79,6 +79,10 @@ class Recording:
     control: bool
     limits: Mapping[str, float]
     """Bounds of the platform that this skill is to meet, by their names."""
+    took_place: bool
+    """Whether it was said in a validation; otherwise it was written as it would have been."""
+    needs: str | None
+    """A program without which it cannot be validated here."""
     tasks: tuple[RecordedTask, ...]
     near_misses: tuple[RecordedNearMiss, ...]
     planned: Conversation
@@ -117,6 +121,8 @@ def recording_of(
         truth=raw["truth"],
         control=bool(said.get("control", False)),
         limits=raw.get("limits", {}),
+        took_place="how" in raw,
+        needs=raw.get("needs"),
         tasks=tasks,
         near_misses=near_misses,
         planned=conversation(said.get("planner", ())),
@@ -128,7 +134,10 @@ def _task(raw: Mapping[str, Any]) -> RecordedTask:
     conversations = {"with", "without", "grader"}
     planned = {key: value for key, value in raw.items() if key not in conversations}
     planned["files"] = [
-        {"path": path, "content": content} for path, content in raw.get("files", {}).items()
+        {"path": path, "content": content}
+        if isinstance(content, str)
+        else {"path": path, "content": content["base64"], "encoding": "base64"}
+        for path, content in raw.get("files", {}).items()
     ]
     return RecordedTask(
         planned=planned,

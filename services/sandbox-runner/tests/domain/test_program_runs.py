@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assay_contracts.runs import TraceStep
-from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.program_runs import missing_files_read, programs_ran
 
 FILES = ("SKILL.md", "scripts/report.py", "scripts/clean.sh", "tool", "assets/table.json")
 ROOT = "/workspace/skills"
@@ -63,3 +63,37 @@ def test_only_commands_run_programs() -> None:
     read = step(f"python3 {HOME}/scripts/report.py").model_copy(update={"tool": "read_file"})
 
     assert programs_ran([read], skill="reports", files=FILES, root=ROOT, folder=FOLDER) == ()
+
+
+MANUAL = (
+    "SKILL.md: omens are in `references/omens.md`, customs in [customs](references/customs.md)."
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "missing"),
+    [
+        ("read_file", {"file_path": f"{ROOT}/boats/references/omens.md"}, ["references/omens.md"]),
+        ("execute", {"command": f"cat {ROOT}/boats/references/omens.md"}, ["references/omens.md"]),
+        ("read_file", {"file_path": f"{ROOT}/boats/references/other.md"}, []),
+        ("read_file", {"file_path": f"{ROOT}/boats/SKILL.md"}, []),
+    ],
+)
+def test_a_file_that_is_promised_and_missing(
+    tool: str, arguments: dict[str, str], missing: list[str]
+) -> None:
+    def read(tool: str, arguments: dict[str, str]) -> TraceStep:
+        return TraceStep(
+            tool=tool, arguments=json.dumps(arguments), output="", at=datetime.now(UTC), seconds=0
+        )
+
+    def found(*steps: TraceStep, files: tuple[str, ...] = ("SKILL.md",)) -> list[str]:
+        ran = missing_files_read(
+            steps, skill="boats", files=files, manual=MANUAL, root=ROOT, folder="/workspace"
+        )
+        return [each.program for each in ran]
+
+    assert found(read(tool, arguments)) == missing
+    customs = read("read_file", {"file_path": f"{ROOT}/boats/references/customs.md"})
+    there = ("SKILL.md", "references/customs.md")
+    assert found(read(tool, arguments), customs, files=there) == []

@@ -19,6 +19,10 @@ _CODE: Final = frozenset(
     {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl", ".php", ".r", ".R"}
 )
 
+_MANUAL: Final = "SKILL.md"
+_NOT_FOUND: Final = 127
+"""What a shell says of a program that is not there."""
+
 
 def programs_ran(
     steps: Sequence[TraceStep], *, skill: str, files: Collection[str], root: str, folder: str
@@ -55,6 +59,55 @@ def programs_ran(
     )
 
 
+def missing_files_read(
+    steps: Sequence[TraceStep],
+    *,
+    skill: str,
+    files: Collection[str],
+    manual: str,
+    root: str,
+    folder: str,
+) -> tuple[RanProgram, ...]:
+    """Every attempt to read a file that the SKILL.md names and that the skill does not have.
+
+    It is as good as a program that does not run: what the skill promises there is not to be had.
+    None where the agent could read another file that the SKILL.md names. Arguments are those of
+    `programs_ran`, and the text of the SKILL.md.
+    """
+    home = posixpath.join(root, skill)
+    read = [
+        (index, step, posixpath.relpath(path, home))
+        for index, step in enumerate(steps)
+        for path in _paths_read(step, folder)
+        if path.startswith(f"{home}/")
+    ]
+    named = [
+        each for each in read if each[2] != _MANUAL and each[2] in manual and not _is_code(each[2])
+    ]
+    if any(file in files for _, _, file in named):
+        return ()
+    return tuple(
+        RanProgram(
+            path=posixpath.join(home, file),
+            program=file,
+            command=command_of(step) or f"{step.tool} {file}",
+            step=index,
+            exit_code=_NOT_FOUND,
+            decides=True,
+            output=f"{file} is not in the bundle",
+        )
+        for index, step, file in named
+        if not any(other.startswith(f"{file}/") for other in files)
+    )
+
+
+def _paths_read(step: TraceStep, folder: str) -> Iterator[str]:
+    if step.tool == "execute":
+        yield from (use.path for use in paths_used(command_of(step), folder) if not use.is_program)
+    elif step.tool == "read_file":
+        yield posixpath.normpath(posixpath.join("/", _argument(step, "file_path")))
+
+
 def _programs(command: str, folder: str) -> Iterator[PathUse]:
     """What each simple command of the line runs, where that is a file."""
     for _, uses in groupby(paths_used(command, folder), key=lambda use: use.command):
@@ -79,9 +132,13 @@ def _is_own(path: str, home: str, files: Collection[str]) -> bool:
 
 def command_of(step: TraceStep) -> str:
     """The shell command of a step that ran one; else empty."""
+    return _argument(step, "command")
+
+
+def _argument(step: TraceStep, name: str) -> str:
     try:
         arguments = json.loads(step.arguments)
     except ValueError:
         return ""
-    command = arguments.get("command") if isinstance(arguments, dict) else None
-    return command if isinstance(command, str) else ""
+    value = arguments.get(name) if isinstance(arguments, dict) else None
+    return value if isinstance(value, str) else ""

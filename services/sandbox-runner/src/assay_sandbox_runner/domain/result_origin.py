@@ -3,8 +3,8 @@
 A program can end well and say what is wrong. An agent that notices works the result out itself, and
 the result is right for no merit of the skill. Such a program's result was *set aside*: the files
 that were asked for were written by the agent's own steps, after the last run of a program of the
-skill, and for what these programs gave figures, other figures are in them. Where any of that is not
-known, nothing was set aside.
+skill, and for what these programs gave figures, or should have by the SKILL.md, others are in them.
+Where any of that is not known, nothing was set aside.
 """
 
 import re
@@ -23,7 +23,11 @@ _BACKGROUND: Final = re.compile(r"(?<![&>|<])&(?![&>\d])")
 _CLOCK_SLACK_S: Final = 0.02
 """File systems stamp with a clock that ticks every few milliseconds."""
 _PERCENT: Final = 100
+_TEN: Final = 10
+"""Smaller ones stand in every program."""
 _MOST_DIGITS: Final = 6
+_AS_MANY: Final = 2
+"""A program that gives more figures than so many for each one in the result offers a choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,8 @@ class Results:
     """What each file says, as far as that was kept."""
     given: str
     """The prompt and what the input files say: repeating it shows nothing."""
+    manual: str = ""
+    """The text of the SKILL.md, which may show what its programs are to give."""
 
 
 def set_aside(steps: Sequence[TraceStep], ran: Sequence[RanProgram], results: Results) -> bool:
@@ -73,7 +79,10 @@ def _origin(steps: Sequence[TraceStep], when: float) -> int | None:
 def _takes_up(later: str, said: str, ran: Sequence[RanProgram], results: Results) -> bool:
     """Whether the agent went on with what the programs said, or with a file that they were told."""
     known = set(_numbers(results.given))
-    if _share(set(_numbers(said)) - known, set(_numbers(later))):
+    telling = {
+        n for n in _numbers(said) if n not in known and not (n.is_integer() and abs(n) < _TEN)
+    }
+    if _those_among(telling, set(_numbers(later))):
         return True
     named = {
         path
@@ -92,10 +101,23 @@ def _contradicts(result: str, said: str, results: Results) -> bool:
     """
     known = set(_numbers(results.given))
     new, offered = set(_numbers(result)) - known, set(_numbers(said)) - known
-    if not new or not offered or _share(new, offered):
-        return False
     labels, their_labels = _labels(result), _labels(said)
+    if not new:
+        return False
+    if not offered:
+        promised = (labels & _labels(results.manual)) - _labels(results.given)
+        return bool(promised) and bool(said.strip()) and promised.isdisjoint(their_labels)
+    if not _mostly_other(new, offered):
+        return False
     return bool(labels & their_labels) or not (labels or their_labels)
+
+
+def _mostly_other(new: set[float], offered: set[float]) -> bool:
+    """Whether the figures are others; where there are as many of each, a few are so by chance."""
+    taken = _those_among(new, offered)
+    if len(offered) > _AS_MANY * len(new):
+        return not taken
+    return 2 * len(taken) < len(new) and 2 * len(_those_among(offered, new)) < len(offered)
 
 
 def _labels(text: str) -> frozenset[str]:
@@ -112,15 +134,18 @@ def _numbers(text: str) -> Iterator[float]:
             yield from map(float, plain.split("."))
 
 
-def _share(numbers: set[float], others: set[float]) -> bool:
-    """Whether one of them is among the others, be it rounded or as a percentage."""
+def _those_among(numbers: set[float], others: set[float]) -> set[float]:
+    """Those of the numbers that are among the others, be it rounded or as a percentage."""
     alike = {form for other in others for form in _forms(other)}
-    return any(number in alike or not others.isdisjoint(_rounded(number)) for number in numbers)
+    return {
+        number for number in numbers if number in alike or not others.isdisjoint(_rounded(number))
+    }
 
 
 def _forms(number: float) -> Iterator[float]:
     yield from _rounded(number, least=0)
-    yield from _rounded(number * _PERCENT, least=0)
+    if abs(number) < 1:
+        yield from _rounded(number * _PERCENT, least=0)
 
 
 def _rounded(number: float, least: int = 1) -> Iterator[float]:

@@ -24,7 +24,7 @@ from assay_sandbox_runner.domain.check_results import as_trials, prove_nothing, 
 from assay_sandbox_runner.domain.network_calls import TaskWindow
 from assay_sandbox_runner.domain.outcome import files_made, outcome_of
 from assay_sandbox_runner.domain.produced_files import asked_for, checked_paths
-from assay_sandbox_runner.domain.program_runs import programs_ran
+from assay_sandbox_runner.domain.program_runs import missing_files_read, programs_ran
 from assay_sandbox_runner.domain.result_files import ResultFiles
 from assay_sandbox_runner.domain.result_origin import Results, set_aside
 from assay_sandbox_runner.domain.skill_needs import NOTHING_NEEDED, SkillNeeds
@@ -134,7 +134,7 @@ class WorkOnTask:
         )
         checked = await self._check(task, run, left, output=work.output)
         used = skills_used(work.steps, run.skills.files, root=SKILLS, folder=folder)
-        ran, results = _ran(run, work.steps, folder), _results(task, produced, made, left)
+        ran, results = _ran(run, work.steps, folder), _results(task, run, produced, made, left)
         found = await self._find_obstacles(work.steps, run, ran, folder)
         trace = Trace(
             task_id=task.task_id,
@@ -208,10 +208,15 @@ class WorkOnTask:
 
 
 def _ran(run: OpenRun, steps: Sequence[TraceStep], folder: str) -> tuple[RanProgram, ...]:
-    """Runs of programs of the skill that the task is about."""
+    """Runs of programs of the skill that the task is about, and what of it was not to be had."""
     skill = run.request.skill_name
     files = run.skills.files.get(skill, frozenset())
-    return programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder)
+    return (
+        *programs_ran(steps, skill=skill, files=files, root=SKILLS, folder=folder),
+        *missing_files_read(
+            steps, skill=skill, files=files, manual=run.manual, root=SKILLS, folder=folder
+        ),
+    )
 
 
 def _skills_steps(
@@ -244,6 +249,7 @@ def _attribution(
 
 def _results(
     task: Task,
+    run: OpenRun,
     produced: Sequence[ProducedFile],
     made: Sequence[str],
     left: Mapping[str, ListedFile],
@@ -257,6 +263,7 @@ def _results(
         },
         texts={file.path: file.text for file in produced},
         given="\n".join((task.prompt, *(f.content for f in task.files if f.encoding == "text"))),
+        manual=run.manual,
     )
 
 

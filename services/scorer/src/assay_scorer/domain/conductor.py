@@ -40,6 +40,7 @@ from assay_scorer.domain import failures, layer2, reasons
 from assay_scorer.domain.beside import begin_control, control_answered
 from assay_scorer.domain.conflicts import conflicts
 from assay_scorer.domain.decisions import Decision, conclude, enter, finish
+from assay_scorer.domain.defects import says_too_little
 from assay_scorer.domain.hindrances import best_case
 from assay_scorer.domain.inputs import (
     Admitted,
@@ -212,9 +213,11 @@ def _graded_offline(validation: Validation, now: datetime) -> Decision:
         return _failed_unless_hindered(scored, reason, now)
     if scored.forbidden:
         return conclude(scored, "failed", reasons.undeclared(scored), now)
-    if scored.unexercised:
+    if scored.unexercised or says_too_little(scored.manifest):
         unscored = scored.model_copy(update={"scores": None})
-        return conclude(unscored, "inconclusive", reasons.unexercised(scored.unexercised), now)
+        programs = scored.unexercised
+        reason = reasons.unexercised(programs) if programs else reasons.TOO_LITTLE
+        return conclude(unscored, "inconclusive", reason, now)
     approved = [each for each in scored.environment.approved if each.name != scored.skill_name]
     if not approved or scored.is_full_test:
         reason = (

@@ -1,11 +1,24 @@
 """What the tasks of a run show of the skill's own programs: which never worked, whether any did."""
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from assay_contracts.attribution import Attribution, Defect, ProgramRun
 from assay_contracts.runs import TaskOutcome
 from assay_contracts.skills import SkillManifest
 from assay_contracts.tasks import TaskId
+
+_NO_PROGRAM: Final = re.compile(
+    r"\.(?:md|txt|rst|html?|css|json|ya?ml|toml|ini|xml|[ct]sv|svg|png|jpe?g|pdf|docx|xlsx|pptx"
+    r"|tex|log)$"
+)
+"""Ends of files that commands copy, show or work on."""
+
+_APART: Final = re.compile(r"(?:SKILL\.md|LICENSE[^/]*|README[^/]*)$")
+"""Files that offer nothing beside the SKILL.md."""
+FEWEST_LINES: Final = 4
+"""Of a body with instructions: a heading, a blank and two lines hold none to speak of."""
 
 
 def defects(outcomes: Sequence[TaskOutcome]) -> tuple[Defect, ...]:
@@ -55,8 +68,19 @@ def unexercised(manifest: SkillManifest, outcomes: Sequence[TaskOutcome]) -> tup
     return tuple(
         path
         for path in files
-        if "/" in path and any(path in command for command in manifest.commands)
+        if "/" in path
+        and not _NO_PROGRAM.search(path)
+        and any(path in command for command in manifest.commands)
     )
+
+
+def says_too_little(manifest: SkillManifest) -> bool:
+    """Whether there is hardly a sentence in it that could be followed, and nothing else either.
+
+    That agents do well beside it says nothing about it. False where its files are not known.
+    """
+    others = [entry.path for entry in manifest.files if not _APART.match(entry.path)]
+    return bool(manifest.files) and not others and manifest.body_lines <= FEWEST_LINES
 
 
 def _attributions(outcomes: Sequence[TaskOutcome]) -> dict[TaskId, Attribution]:

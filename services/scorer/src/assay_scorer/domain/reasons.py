@@ -62,6 +62,12 @@ def unexercised(programs: Sequence[str]) -> str:
     )
 
 
+TOO_LITTLE: Final = (
+    "Nothing that the skill offers was exercised, for there is next to nothing in it: agents do as "
+    "well without. Say in SKILL.md what to do, step by step, or bring a program along."
+)
+
+
 def hindered(tasks: Sequence[Hindered]) -> str:
     return (
         f"Something that is not the skill's stood in the way, so that nothing is known of it: "
