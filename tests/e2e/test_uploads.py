@@ -199,7 +199,7 @@ def skill_zip_named(name: str, skill_md: str, **files: bytes) -> bytes:
 QUESTIONABLE = """---
 name: questionable
 description: Counts the lines and words of a plain text file and writes the counts as JSON.
-tags: counting
+colour: blue
 ---
 
 # Counting

@@ -58,7 +58,7 @@ pathlib.Path(sys.argv[3]).write_text(json.dumps(lines))
 WATCHED: Final = listing(
     "guest-lister",
     "guests in a guest book",
-    "description: Lists the guests in a guest book as JSON.\nversion: 1",
+    "description: Lists the guests in a guest book as JSON.\ncolour: blue",
     "time.sleep(5)",
 )
 HOSTILE: Final = {
@@ -66,7 +66,7 @@ HOSTILE: Final = {
         "bird-lister",
         "birds in a field diary",
         f"description: 'Lists the birds in a field diary as JSON. {MARKUP}'\n"
-        f"license: '{MARKUP}'\nversion: '{MARKUP}'",
+        f"license: '{MARKUP}'\ncolour: '{MARKUP}'",
         f"print({MARKUP!r}); pathlib.Path('<b>made<b>.txt').write_text({MARKUP!r})",
     ),
     "notes/<b>bold.txt": MARKUP,

@@ -61,7 +61,7 @@ REPORT: Final[Responses] = {
         "model": Report,
         "description": "The report: JSON, Markdown, a page that needs nothing else, or JUnit XML.",
         "content": {
-            media_type: {"schema": {"type": "string"}}
+            media_type: {"schema": {"type": "object" if form == "attestation" else "string"}}
             for form, media_type in MEDIA_TYPES.items()
             if form != "json"
         },
