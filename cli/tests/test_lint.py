@@ -14,8 +14,8 @@ from assay_skillkit.rules import RULES
 Assay = Callable[..., CompletedProcess[str]]
 
 GOOD = "---\nname: demo\ndescription: Does a thing.\n---\n# Demo\n\nDo it.\n"
-ODD = "---\nname: demo\ndescription: Does a thing.\ntags: x\n---\nSee [it](gone.md).\n"
-BAD = "---\nname: Demo\ndescription: ''\ntags: x\n---\nSee [it](gone.md).\n"
+ODD = "---\nname: demo\ndescription: Does a thing.\ncolour: x\n---\nSee [it](gone.md).\n"
+BAD = "---\nname: Demo\ndescription: ''\ncolour: x\n---\nSee [it](gone.md).\n"
 
 
 @pytest.fixture

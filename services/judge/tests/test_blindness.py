@@ -158,7 +158,6 @@ def test_a_name_that_is_a_plain_word_may_be_used_as_one() -> None:
     assert not leaks(
         "Merge these PDF files into one.pdf, please.", hidden("pdf", "Fills PDF forms.")
     )
-    assert leaks("Merge these PDF files.", hidden("pdf", "Fills in forms."))
     assert not leaks("请统计这些数据。", hidden("统计", "统计文本的行数和字数。"))
     assert leaks("请统计这些数据。", hidden("统计", "数一数文本的行数和字数。"))
     assert leaks("用`统计`处理。", hidden("统计", "统计文本的行数和字数。"))
@@ -193,4 +192,4 @@ async def test_the_planner_is_told_how_the_rule_reads_for_this_skill() -> None:
         await plan_tasks(bundles, judge_agents(planner=listens))(request)
     assert "may stand in a task" in heard[0]
     assert "in any spelling" not in heard[0]
-    assert "in any spelling" in heard[-1]
+    assert any("in any spelling" in text for text in heard)

@@ -8,14 +8,12 @@ from assay_contracts.runs import Trace
 from assay_contracts.tasks import CheckResult
 from assay_rehearsal.conversation import Policy, Reply, ToolUse, Turn
 from assay_rehearsal.grader import grader_policy
-from assay_rehearsal.planner.tasks import NO_COMMAND_CRITERION
 from assay_testkit.judge import (
     checked,
     command,
     grade_run,
     grading_of,
     judge_agents,
-    task,
     trace_of,
 )
 
@@ -75,15 +73,6 @@ async def test_every_task_of_a_run_is_graded_in_its_order() -> None:
     assert [(g.task_id, g.grade) for g in result.grades] == [("t1", 5), ("t2", 1), ("t3", 5)]
     assert "NameError: boom" in [e.quote for e in result.grades[1].evidence]
     assert "It said: “NameError: boom”" in result.grades[1].reasons
-
-
-async def test_where_little_can_be_told_little_is_said() -> None:
-    traces, request = grading_of((trace_of([OK]), checked(True)))
-    vague = task(success_criterion=f"{NO_COMMAND_CRITERION} it can be read.")
-    request = request.model_copy(update={"tasks": (vague,)})
-    result = await grade_run(traces, judge_agents())(request)
-    assert isinstance(result, RunGraded)
-    assert result.grades[0].grade == 3
 
 
 @pytest.mark.parametrize("where", ["output", "answer", "file name"])
