@@ -27,6 +27,7 @@ from assay_testkit.models import (
     tool_results,
     tools_offered,
 )
+from assay_testkit.waiting import until
 
 GOOD, BROKEN, TALKER = "json-sorter", "exits-nonzero", "inject-manual"
 POLICIES: dict[str, Policy] = {
@@ -76,13 +77,17 @@ def sandboxes_left(platform: Any) -> list[Path]:
     return [path for path in (platform.folder / "sandboxes").glob("sandboxes/*") if path.is_dir()]
 
 
+SIDE_BY_SIDE = 2
+"""Calls that can be under way beside one that ends them all."""
+
+
 async def ended(platform: Any, skill: str, *, within_s: float = 60.0) -> Any:
     """The validation, which must end in time and leave nothing running."""
     began = time.perf_counter()
     tasks_before = asyncio.all_tasks()
     validated = await asyncio.wait_for(platform.validate(skill), within_s)
     assert time.perf_counter() - began < within_s
-    assert asyncio.all_tasks() == tasks_before
+    await until(lambda: asyncio.all_tasks() <= tasks_before, why="everything that was begun ends")
     assert sandboxes_left(platform) == []
     return validated
 
@@ -142,7 +147,8 @@ async def test_what_does_not_pass_is_inconclusive(
     assert report.verdict == "inconclusive", report.reason
     assert report.scores is None
     assert "(model)" in report.reason
-    assert report.costs.calls == len(model_server.requests)
+    # A call of a neighbour that is cancelled as it is sent counts, though nobody received it.
+    assert 0 <= report.costs.calls - len(model_server.requests) <= SIDE_BY_SIDE
     assert report.costs.unknown == ()
     assert {line.use.role for line in report.costs.lines if line.discarded} == {role}
 

@@ -241,7 +241,7 @@ async def test_findings_are_the_same_everywhere(admin: "Admin", tmp_path: Path) 
     skill_id = UUID(body["skill_id"])
     detail = (await admin.http.get(f"/api/admin/skills/{skill_id}")).json()
     assert detail["findings"] == body["findings"]
-    assert detail["manifest"]["other_fields"] == {"tags": "counting"}
+    assert detail["manifest"]["other_fields"] == {"colour": "blue"}
     await admin.ended(skill_id)
     report = await admin.report(skill_id)
     assert list(report.findings) == [Finding.model_validate(f) for f in body["findings"]]
